@@ -1,0 +1,164 @@
+"""One frozen dataclass per node: the only place where a parameter's default, range, unit and meaning are written.
+
+The nodes declare their ROS parameters from these, ``config/r4.yaml`` and the docs are checked against them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, TypeVar
+
+from r4_ros.core.errors import InvalidArgument
+
+Value = bool | int | float | str | list[str]
+ConfigT = TypeVar("ConfigT")
+
+
+def param(
+    default: Value,
+    doc: str,
+    *,
+    unit: str = "",
+    low: float = -math.inf,
+    high: float = math.inf,
+    choices: tuple[str, ...] = (),
+    live: bool = False,
+) -> Any:
+    """A documented, ranged parameter. ``live``: may change while the node is active."""
+    metadata = {"doc": doc, "unit": unit, "low": low, "high": high, "choices": choices, "live": live}
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class PerceptionConfig:
+    """perception_node: camera frames in, observations out."""
+
+    agent_id: str = param("", "whose memory this is; empty: the namespace, else the host's name")
+    camera: str = param("camera", "name of this camera, unique within the agent")
+    autostart: bool = param(True, "configure and activate without a lifecycle manager")
+    segmenter: str = param("detector", "what finds objects", choices=("detector", "label_image"))
+    detector_model: str = param("", "ONNX file of the detector; empty: none, the node waits unconfigured")
+    detector_classes: str = param("coco80", "'coco80' or a text file with one class name a line")
+    detector_decoding: str = param("centernet", "how outputs become boxes", choices=("centernet", "yolo"))
+    detector_confidence: float = param(0.35, "detections below are dropped", low=0.0, high=1.0, live=True)
+    label_legend: str = param("", "JSON or YAML file id -> name for the label image; empty: names on ~/label_info")
+    compressed: bool = param(False, "subscribe to color/compressed instead of the raw color image")
+    map_frame: str = param("map", "fixed frame that places are kept in, z up")
+    odom_frame: str = param("odom", "continuous frame; empty: there is none")
+    base_frame: str = param("base_link", "robot frame, x forward; empty: derive it from the camera")
+    tf_prefix: str = param("", "prefix of this robot's frames in a shared TF tree")
+    pose_source: str = param("tf", "where the camera's pose comes from", choices=("tf", "odometry", "pose"))
+    map_id: str = param("", "maps with one id share coordinates; empty: the agent's own map")
+    sync_slop_s: float = param(0.05, "colour and depth stamps may differ by", unit="s", low=0.0, high=1.0)
+    tf_wait_s: float = param(0.5, "how long a frame waits for its pose", unit="s", low=0.0, high=10.0)
+    queue_size: int = param(2, "frames waiting for the worker; the oldest is dropped and counted", low=1, high=100)
+    min_depth_m: float = param(0.15, "nearer depth is ignored", unit="m", low=0.0)
+    max_depth_m: float = param(10.0, "farther depth is ignored", unit="m", low=0.1)
+    min_points: int = param(30, "an instance needs as many depth pixels", low=1)
+    reorder_s: float = param(5.0, "stamps that go back by more start a new session", unit="s", low=0.0)
+    annotate: bool = param(True, "publish an annotated image while somebody subscribes", live=True)
+    embedder: str = param("minilm", "text embedder", choices=("minilm", "none"))
+    check_absence: bool = param(True, "look whether remembered things are still at their place", live=True)
+
+
+@dataclass(frozen=True)
+class MemoryConfig:
+    """memory_node: observations in, entries and evidence out."""
+
+    agent_id: str = param("", "the agent that this memory belongs to; empty: the namespace, else the host's name")
+    agents: list[str] = param([], "namespaces of agents whose observations are taken; empty: this node's own")
+    autostart: bool = param(True, "configure and activate without a lifecycle manager")
+    db: str = param("r4.db", "SQLite file; relative: to ROS_HOME, else ~/.ros")
+    durability: str = param(
+        "normal", "normal: survives kill -9; full: also power loss (an fsync a commit)", choices=("normal", "full")
+    )
+    regions_file: str = param("", "YAML with named polygons of the map; empty: none")
+    embedder: str = param("minilm", "text embedder for queries, the same as in perception", choices=("minilm", "none"))
+    epsilon_min_m: float = param(0.3, "association distance, lower limit", unit="m", low=0.0)
+    epsilon_max_m: float = param(1.0, "association distance, upper limit", unit="m", low=0.0)
+    epsilon_extent: float = param(0.5, "association distance as a share of the largest extent", low=0.0)
+    label_similarity: float = param(0.75, "labels at least this similar may be one thing", low=-1.0, high=1.0)
+    overlap_iou: float = param(0.5, "boxes overlapping more are one thing whatever the label", low=0.0, high=1.0)
+    match_similarity: float = param(0.6, "text and label at least this similar match a query", low=-1.0, high=1.0)
+    sighting_gap_s: float = param(2.0, "sightings closer than this are one interval", unit="s", low=0.0)
+    absent_frames: int = param(3, "frames that must see an empty place", low=1)
+    absent_span_s: float = param(1.0, "those frames must span", unit="s", low=0.0)
+    moved_m: float = param(0.5, "a thing farther than this from its stay starts a new one", unit="m", low=0.0)
+    anchor_distance_m: float = param(0.5, "a new anchor after this way", unit="m", low=0.01)
+    anchor_angle_rad: float = param(math.radians(20), "a new anchor after this turn", unit="rad", low=0.01)
+    anchor_period_s: float = param(5.0, "a new anchor after this time", unit="s", low=0.01)
+    reorder_s: float = param(5.0, "stamps that go back by more start a new session", unit="s", low=0.0)
+    session_gap_s: float = param(60.0, "a restart within this time keeps its session", unit="s", low=0.0)
+    writer_silence_s: float = param(2.0, "another writer may take over after this silence", unit="s", low=0.0)
+    entries_limit: int = param(500, "entries published on memory/entries", low=1, high=10000)
+    markers_rate_hz: float = param(1.0, "markers are published at most this often", unit="Hz", low=0.01, high=30.0)
+    snapshot_dir: str = param("", "folder of snapshots; empty: beside the database")
+
+
+@dataclass(frozen=True)
+class ReasonerConfig:
+    """reasoner_node: questions in, answers with evidence out."""
+
+    agent_id: str = param("", "who 'me' is when a question doesn't say; empty: the namespace, else the host's name")
+    autostart: bool = param(True, "configure and activate without a lifecycle manager")
+    planner: str = param("rules", "who turns a question into a plan", choices=("rules",))
+    deadline_s: float = param(10.0, "time for one answer", unit="s", low=0.1, high=600.0, live=True)
+    max_rounds: int = param(5, "retrieval rounds; the last must answer", low=1, high=20, live=True)
+    stale_s: float = param(600.0, "present-tense answers from older sightings say STALE", unit="s", low=0.0, live=True)
+
+
+@dataclass(frozen=True)
+class ExperienceConfig:
+    """experience_node: finished tasks and their outcomes."""
+
+    agent_id: str = param("", "whose tasks these are; empty: the namespace, else the host's name")
+    autostart: bool = param(True, "configure and activate without a lifecycle manager")
+    db: str = param("r4_experience.db", "SQLite file; relative: to ROS_HOME, else ~/.ros")
+
+
+def param_fields(config: type[Any]) -> tuple[Field[Any], ...]:
+    """The documented fields of a config class, in order."""
+    return tuple(f for f in fields(config) if "doc" in f.metadata)
+
+
+def default_of(f: Field[Any]) -> Value:
+    value: Value = f.default if f.default is not MISSING else f.default_factory()  # type: ignore[misc]
+    return value
+
+
+def build(config: type[ConfigT], values: Mapping[str, Value]) -> ConfigT:
+    """Validate all values together, then make the config. Integers are taken for floats.
+
+    Raises InvalidArgument that names every field that is wrong, with its range.
+    """
+    known = {f.name: f for f in param_fields(config)}
+    problems = [f"unknown parameter '{name}'" for name in values if name not in known]
+    checked: dict[str, Value] = {}
+    for name, f in known.items():
+        value = values.get(name, default_of(f))
+        default = default_of(f)
+        if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        problem = _problem(f, value, default)
+        if problem:
+            problems.append(f"{name} = {value!r}: {problem}")
+        checked[name] = value
+    if problems:
+        raise InvalidArgument(f"{config.__name__}: " + "; ".join(problems))
+    return config(**checked)
+
+
+def _problem(f: Field[Any], value: Value, default: Value) -> str:
+    if type(value) is not type(default):
+        return f"must be a {type(default).__name__}"
+    if f.metadata["choices"] and value not in f.metadata["choices"]:
+        return "must be one of " + ", ".join(f.metadata["choices"])
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        low, high = f.metadata["low"], f.metadata["high"]
+        if not (low <= value <= high):
+            return f"must be from {low:g} to {high:g} {f.metadata['unit']}".rstrip()
+    return ""

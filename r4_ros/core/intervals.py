@@ -1,0 +1,78 @@
+"""Half-open intervals [start, end) in int64 nanoseconds; ``FOREVER`` ends what is still open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.model import FOREVER, NS_PER_S, Interval
+
+
+def at(stamp_ns: int) -> Interval:
+    """The interval of a single sighting: 1 ns long, so that it isn't empty."""
+    return Interval(stamp_ns, stamp_ns + 1)
+
+
+def checked(start: int, end: int) -> Interval:
+    """An interval that isn't empty. Raises InvalidArgument where end <= start."""
+    if end <= start:
+        raise InvalidArgument(f"an interval must end after it starts: [{start}, {end})")
+    return Interval(start, end)
+
+
+def contains(interval: Interval, stamp_ns: int) -> bool:
+    return interval.start <= stamp_ns < interval.end
+
+
+def overlaps(a: Interval, b: Interval) -> bool:
+    return a.start < b.end and b.start < a.end
+
+
+def within(inner: Interval, outer: Interval) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def intersection(a: Interval, b: Interval) -> Interval | None:
+    start, end = max(a.start, b.start), min(a.end, b.end)
+    return Interval(start, end) if start < end else None
+
+
+def gap(a: Interval, b: Interval) -> int:
+    """Nanoseconds between two intervals; 0 where they touch or overlap."""
+    return max(0, max(a.start, b.start) - min(a.end, b.end))
+
+
+def merge(intervals: Iterable[Interval], max_gap_ns: int = 0) -> tuple[Interval, ...]:
+    """Sorted, disjoint intervals that cover the same; those at most ``max_gap_ns`` apart become one."""
+    merged: list[Interval] = []
+    for interval in sorted(intervals, key=lambda i: (i.start, i.end)):
+        if merged and interval.start - merged[-1].end <= max_gap_ns:
+            last = merged[-1]
+            merged[-1] = Interval(last.start, max(last.end, interval.end))
+        else:
+            merged.append(interval)
+    return tuple(merged)
+
+
+def add(intervals: Sequence[Interval], stamp_ns: int, max_gap_ns: int) -> tuple[Interval, ...]:
+    """Add one sighting to sorted disjoint intervals; also a late one (out of order)."""
+    new = at(stamp_ns)
+    if not intervals or new.start - intervals[-1].end > max_gap_ns:
+        return (*intervals, new)
+    last = intervals[-1]
+    if new.start >= last.start:
+        return (*intervals[:-1], Interval(last.start, max(last.end, new.end)))
+    return merge((*intervals, new), max_gap_ns)
+
+
+def total_ns(intervals: Iterable[Interval], until: int = FOREVER) -> int:
+    """Length of disjoint intervals, each cut at ``until``."""
+    return sum(max(0, min(i.end, until) - i.start) for i in intervals)
+
+
+def seconds(duration_ns: int) -> float:
+    return duration_ns / NS_PER_S
+
+
+def nanoseconds(duration_s: float) -> int:
+    return round(duration_s * NS_PER_S)

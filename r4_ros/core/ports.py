@@ -1,0 +1,139 @@
+"""Where the rooms meet: each room asks for these and knows nothing of who provides them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.model import (
+    Answer,
+    Episode,
+    Feedback,
+    Float32Array,
+    Frame,
+    Intrinsics,
+    PlacedEntry,
+    Pose,
+    Query,
+    Question,
+    Receipt,
+    Region,
+    Retrieval,
+)
+
+
+class Clock(Protocol):
+    """The time that 'now' means."""
+
+    def now_ns(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RgbdImage:
+    """One colour image with depth registered to it (same size, same camera).
+
+    color: uint8 [H, W, 3] RGB. depth: float32 [H, W], metres along the optical axis, 0 where unknown.
+    labels: int32 [H, W] instance ids of a simulated camera (0: background), with ``legend`` id -> label.
+    """
+
+    color: npt.NDArray[np.uint8]
+    depth: Float32Array
+    intrinsics: Intrinsics
+    labels: npt.NDArray[np.int32] | None = None
+    legend: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Segment:
+    """One instance in an image.
+
+    mask: bool [h, w] in the window whose upper left pixel is (left, top); so 30 masks cost no 30 images.
+    """
+
+    label: str
+    confidence: float
+    left: int
+    top: int
+    mask: npt.NDArray[np.bool_]
+    track_id: str = ""
+
+
+class Segmenter(Protocol):
+    """Finds object instances in an image. ``load`` may be slow (a model); ``close`` frees what it took."""
+
+    def load(self) -> None: ...
+
+    def segment(self, image: RgbdImage) -> list[Segment]: ...
+
+    def close(self) -> None: ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors, float32 [n, dimension]."""
+
+    @property
+    def name(self) -> str: ...
+
+    def embed(self, texts: Sequence[str]) -> Float32Array: ...
+
+
+class Describer(Protocol):
+    """Writes one sentence about one masked instance."""
+
+    def describe(self, image: RgbdImage, segments: Sequence[Segment]) -> list[str]: ...
+
+
+class LanguageModel(Protocol):
+    """A frozen language model: one completion, constrained to a JSON schema where the server can."""
+
+    def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str: ...
+
+
+class PoseSource(Protocol):
+    """Where a frame was at a stamp. Raises FrameRefused(NO_POSE) when it isn't known (yet)."""
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Pose: ...
+
+
+class Memory(Protocol):
+    """What the reasoner needs of the memory; the library provides it directly, a client over ROS."""
+
+    def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval: ...
+
+
+class ObservationSink(Protocol):
+    """Who takes frame records and says, after COMMIT, what became of them."""
+
+    def ingest(self, frame: Frame) -> Receipt: ...
+
+
+class EntrySource(Protocol):
+    """What perception needs of the memory: the entries that should be around."""
+
+    def entries_near(self, agent_id: str, limit: int) -> Sequence[PlacedEntry]: ...
+
+
+class Store(Protocol):
+    """The truth on disk. Rows go in and out as core records; the memory room owns the details (memory/store.py)."""
+
+    def close(self) -> None: ...
+
+
+class EpisodeSink(Protocol):
+    def add_episode(self, episode: Episode) -> str: ...
+
+
+class RegionSink(Protocol):
+    def set_regions(self, regions: Iterable[Region]) -> None: ...
+
+
+class TaskLog(Protocol):
+    """Where finished tasks are recorded before anybody says whether they were right."""
+
+    def record_task(self, question: Question, answer: Answer, stamp_ns: int) -> None: ...
+
+    def record_feedback(self, task_id: str, feedback: Feedback, correction: str, source: str) -> None: ...
