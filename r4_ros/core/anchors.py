@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 
 from r4_ros.core.geometry import compose, inverse, relative, rotation_angle
-from r4_ros.core.model import NS_PER_S, Anchor, Frame, Pose
+from r4_ros.core.model import IDENTITY, NS_PER_S, Anchor, Frame, Pose
 
 
 def is_due(last: Anchor, frame: Frame, distance_m: float, angle_rad: float, period_s: float) -> bool:
     """Whether the way, the turn or the time since the last anchor asks for a new one."""
     if frame.stamp_ns - last.stamp_ns >= period_s * NS_PER_S:
         return True
-    use_odom = last.pose_in_odom is not None and frame.sensor_in_odom is not None
-    then, now = (
-        (last.pose_in_odom, frame.sensor_in_odom) if use_odom else (last.pose_in_map, frame.sensor_in_map)
-    )
-    assert then is not None and now is not None
+    motion = sensor_in_anchor(last, frame)
     return (
-        math.dist(then.position, now.position) >= distance_m
-        or rotation_angle(then.orientation, now.orientation) >= angle_rad
+        math.hypot(*motion.position) >= distance_m
+        or rotation_angle(IDENTITY.orientation, motion.orientation) >= angle_rad
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from r4_ros.core.errors import InvalidArgument
 
@@ -64,6 +64,10 @@ class PerceptionConfig:
     embedder: str = param("minilm", "text embedder", choices=("minilm", "none"))
     check_absence: bool = param(True, "look whether remembered things are still at their place", live=True)
 
+    def conflicts(self) -> list[str]:
+        """What doesn't fit together."""
+        return _ascending("min_depth_m", self.min_depth_m, "max_depth_m", self.max_depth_m)
+
 
 @dataclass(frozen=True)
 class MemoryConfig:
@@ -98,6 +102,10 @@ class MemoryConfig:
     markers_rate_hz: float = param(1.0, "markers are published at most this often", unit="Hz", low=0.01, high=30.0)
     snapshot_dir: str = param("", "folder of snapshots; empty: beside the database")
 
+    def conflicts(self) -> list[str]:
+        """What doesn't fit together."""
+        return _ascending("epsilon_min_m", self.epsilon_min_m, "epsilon_max_m", self.epsilon_max_m)
+
 
 @dataclass(frozen=True)
 class ReasonerConfig:
@@ -126,8 +134,10 @@ def param_fields(config: type[Any]) -> tuple[Field[Any], ...]:
 
 
 def default_of(f: Field[Any]) -> Value:
-    value: Value = f.default if f.default is not MISSING else f.default_factory()  # type: ignore[misc]
-    return value
+    """The default of a documented field; lists are fresh copies."""
+    if f.default_factory is not MISSING:
+        return cast(Value, f.default_factory())
+    return cast(Value, f.default)
 
 
 def build(config: type[ConfigT], values: Mapping[str, Value]) -> ConfigT:
@@ -139,26 +149,50 @@ def build(config: type[ConfigT], values: Mapping[str, Value]) -> ConfigT:
     problems = [f"unknown parameter '{name}'" for name in values if name not in known]
     checked: dict[str, Value] = {}
     for name, f in known.items():
-        value = values.get(name, default_of(f))
         default = default_of(f)
+        value = values.get(name, default)
         if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         problem = _problem(f, value, default)
         if problem:
             problems.append(f"{name} = {value!r}: {problem}")
-        checked[name] = value
-    if problems:
-        raise InvalidArgument(f"{config.__name__}: " + "; ".join(problems))
-    return config(**checked)
+        checked[name] = list(value) if isinstance(value, list) else value
+    if not problems:
+        made = config(**checked)
+        problems = made.conflicts() if isinstance(made, _Checked) else []
+        if not problems:
+            return made
+    raise InvalidArgument(f"{config.__name__}: " + "; ".join(problems))
+
+
+@runtime_checkable
+class _Checked(Protocol):
+    def conflicts(self) -> list[str]: ...
+
+
+def _ascending(low_name: str, low: float, high_name: str, high: float) -> list[str]:
+    return [] if low <= high else [f"{low_name} = {low:g} must not exceed {high_name} = {high:g}"]
 
 
 def _problem(f: Field[Any], value: Value, default: Value) -> str:
     if type(value) is not type(default):
         return f"must be a {type(default).__name__}"
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+        return "must be a list of strings"
     if f.metadata["choices"] and value not in f.metadata["choices"]:
         return "must be one of " + ", ".join(f.metadata["choices"])
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        low, high = f.metadata["low"], f.metadata["high"]
-        if not (low <= value <= high):
-            return f"must be from {low:g} to {high:g} {f.metadata['unit']}".rstrip()
+        return _range_problem(value, f.metadata["low"], f.metadata["high"], f.metadata["unit"])
     return ""
+
+
+def _range_problem(value: float, low: float, high: float, unit: str) -> str:
+    if not math.isfinite(value):
+        return "must be finite"
+    if low <= value <= high:
+        return ""
+    if math.isinf(high):
+        return f"must be at least {low:g} {unit}".rstrip()
+    if math.isinf(low):
+        return f"must be at most {high:g} {unit}".rstrip()
+    return f"must be from {low:g} to {high:g} {unit}".rstrip()

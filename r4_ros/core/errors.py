@@ -17,6 +17,8 @@ R4Error
 └── ExperienceError       the experience store refused the record
 """
 
+from __future__ import annotations
+
 from enum import Enum, IntEnum
 from typing import ClassVar
 
@@ -48,22 +50,32 @@ class R4Error(Exception):
 
 
 class InvalidArgument(R4Error, ValueError):
+    """A value is out of its documented range."""
+
     code = OutcomeCode.INVALID_ARGUMENT
 
 
 class NotReady(R4Error):
+    """Not active yet, or no data yet."""
+
     code = OutcomeCode.NOT_READY
 
 
 class DeadlineExceeded(R4Error, TimeoutError):
+    """The deadline passed."""
+
     code = OutcomeCode.TIMEOUT
 
 
 class NotPermitted(R4Error):
+    """Disabled, or outside the caller's namespace."""
+
     code = OutcomeCode.NOT_PERMITTED
 
 
 class Unavailable(R4Error):
+    """An optional library, model or device is missing."""
+
     code = OutcomeCode.UNAVAILABLE
 
 
@@ -95,32 +107,46 @@ class FrameRefused(R4Error):
 
 
 class StoreError(R4Error):
+    """The store can't be used: disk full, read-only, locked or damaged."""
+
     code = OutcomeCode.STORE_FAILED
 
 
 class SchemaError(StoreError):
-    pass
+    """The file is newer than this program, or not ours."""
 
 
 class WriterRefused(R4Error):
+    """Another live writer serves this agent."""
+
     code = OutcomeCode.WRITER_REFUSED
 
 
 class UnknownEntry(R4Error, LookupError):
+    """No such entry, agent, map or region."""
+
     code = OutcomeCode.UNKNOWN_ENTRY
 
 
 class UnsupportedQuestion(R4Error):
+    """The query language can't express it."""
+
     code = OutcomeCode.UNSUPPORTED
 
 
 class PlanInvalid(R4Error, ValueError):
+    """A plan that breaks the schema."""
+
     code = OutcomeCode.PLAN_INVALID
 
 
 class ModelError(R4Error):
+    """The language model failed or answered outside the schema."""
+
     code = OutcomeCode.MODEL_FAILED
 
 
 class ExperienceError(R4Error):
+    """The experience store refused the record."""
+
     code = OutcomeCode.EXPERIENCE_FAILED

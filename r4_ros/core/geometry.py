@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from r4_ros.core.model import Box, Float32Array, FloatArray, Intrinsics, Matrix3
 
 
 def vec3(values: npt.ArrayLike) -> Vec3:
+    """Three numbers as a tuple of floats."""
     x, y, z = np.asarray(values, float)
     return float(x), float(y), float(z)
 
@@ -30,6 +32,7 @@ def normalized(q: Quat) -> Quat:
 
 
 def quat_multiply(a: Quat, b: Quat) -> Quat:
+    """Hamilton product: the rotation b, then a."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return (
@@ -41,6 +44,7 @@ def quat_multiply(a: Quat, b: Quat) -> Quat:
 
 
 def quat_conjugate(q: Quat) -> Quat:
+    """The inverse rotation of a unit quaternion."""
     return -q[0], -q[1], -q[2], q[3]
 
 
@@ -75,6 +79,7 @@ def quat_from_matrix(rotation: FloatArray) -> Quat:
 
 
 def quat_from_yaw(yaw: float) -> Quat:
+    """Rotation about +z, rad, counter-clockwise."""
     return 0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)
 
 
@@ -91,6 +96,7 @@ def rotation_angle(a: Quat, b: Quat) -> float:
 
 
 def rotate(q: Quat, v: Vec3) -> Vec3:
+    """A vector turned by a unit quaternion."""
     return vec3(rotation_matrix(q) @ np.asarray(v))
 
 
@@ -106,6 +112,7 @@ def compose(outer: Pose, inner: Pose) -> Pose:
 
 
 def inverse(pose: Pose) -> Pose:
+    """a_in_b of b_in_a."""
     back = quat_conjugate(pose.orientation)
     x, y, z = rotate(back, pose.position)
     return Pose((-x, -y, -z), back)
@@ -138,14 +145,15 @@ def transform_points(pose: Pose, points: npt.ArrayLike) -> FloatArray:
 
 
 def transform_box(pose: Pose, box: Box) -> Box:
+    """A box of the pose's own frame, in its parent frame."""
     return Box(compose(pose, box.pose), box.extent)
 
 
 def rotate_covariance(q: Quat, covariance: Matrix3) -> Matrix3:
+    """R C R^T of a row-major 3x3 covariance, m^2."""
     r = rotation_matrix(q)
     rotated = r @ np.asarray(covariance).reshape(3, 3) @ r.T
-    values = tuple(float(v) for v in rotated.ravel())
-    return values  # type: ignore[return-value]
+    return cast(Matrix3, tuple(float(v) for v in rotated.ravel()))
 
 
 def corners(box: Box) -> FloatArray:
@@ -162,6 +170,7 @@ def bounds(box: Box) -> tuple[FloatArray, FloatArray]:
 
 
 def volume(box: Box) -> float:
+    """m^3."""
     return box.extent[0] * box.extent[1] * box.extent[2]
 
 

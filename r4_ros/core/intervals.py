@@ -21,18 +21,22 @@ def checked(start: int, end: int) -> Interval:
 
 
 def contains(interval: Interval, stamp_ns: int) -> bool:
+    """Whether the stamp lies in it; its end doesn't."""
     return interval.start <= stamp_ns < interval.end
 
 
 def overlaps(a: Interval, b: Interval) -> bool:
+    """Whether they share a nanosecond; intervals that touch don't."""
     return a.start < b.end and b.start < a.end
 
 
 def within(inner: Interval, outer: Interval) -> bool:
+    """Whether ``outer`` covers all of ``inner``."""
     return outer.start <= inner.start and inner.end <= outer.end
 
 
 def intersection(a: Interval, b: Interval) -> Interval | None:
+    """What they share; None where that is nothing."""
     start, end = max(a.start, b.start), min(a.end, b.end)
     return Interval(start, end) if start < end else None
 
@@ -71,8 +75,10 @@ def total_ns(intervals: Iterable[Interval], until: int = FOREVER) -> int:
 
 
 def seconds(duration_ns: int) -> float:
+    """A duration in seconds."""
     return duration_ns / NS_PER_S
 
 
 def nanoseconds(duration_s: float) -> int:
+    """A duration in nanoseconds, rounded; not for stamps, which a float can't hold."""
     return round(duration_s * NS_PER_S)

@@ -29,7 +29,8 @@ from r4_ros.core.model import (
 class Clock(Protocol):
     """The time that 'now' means."""
 
-    def now_ns(self) -> int: ...
+    def now_ns(self) -> int:
+        """ROS time in nanoseconds."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,9 +66,11 @@ class Segment:
 class Segmenter(Protocol):
     """Finds object instances in an image. ``load`` may be slow (a model); ``close`` frees what it took."""
 
-    def load(self) -> None: ...
+    def load(self) -> None:
+        """Make ready; raises Unavailable where the model or its library is missing."""
 
-    def segment(self, image: RgbdImage) -> list[Segment]: ...
+    def segment(self, image: RgbdImage) -> list[Segment]:
+        """The instances of one image, each with its mask."""
 
     def close(self) -> None: ...
 
@@ -76,64 +79,81 @@ class Embedder(Protocol):
     """Turns texts into unit vectors, float32 [n, dimension]."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the model; vectors of two models never mix."""
 
-    def embed(self, texts: Sequence[str]) -> Float32Array: ...
+    def embed(self, texts: Sequence[str]) -> Float32Array:
+        """One unit vector a text, in order."""
 
 
 class Describer(Protocol):
     """Writes one sentence about one masked instance."""
 
-    def describe(self, image: RgbdImage, segments: Sequence[Segment]) -> list[str]: ...
+    def describe(self, image: RgbdImage, segments: Sequence[Segment]) -> list[str]:
+        """One description a segment, in order; empty where there is none."""
 
 
 class LanguageModel(Protocol):
     """A frozen language model: one completion, constrained to a JSON schema where the server can."""
 
-    def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str: ...
+    def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str:
+        """The completion as text; raises ModelError or DeadlineExceeded."""
 
 
 class PoseSource(Protocol):
     """Where a frame was at a stamp. Raises FrameRefused(NO_POSE) when it isn't known (yet)."""
 
-    def lookup(self, target: str, source: str, stamp_ns: int) -> Pose: ...
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Pose:
+        """Pose of the frame ``source`` in the frame ``target`` at that stamp."""
 
 
 class Memory(Protocol):
     """What the reasoner needs of the memory; the library provides it directly, a client over ROS."""
 
-    def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval: ...
+    def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval:
+        """What satisfies the query, best first, and what explains an empty result."""
 
 
 class ObservationSink(Protocol):
     """Who takes frame records and says, after COMMIT, what became of them."""
 
-    def ingest(self, frame: Frame) -> Receipt: ...
+    def ingest(self, frame: Frame) -> Receipt:
+        """Store one frame record; the same one again changes nothing."""
 
 
 class EntrySource(Protocol):
     """What perception needs of the memory: the entries that should be around."""
 
-    def entries_near(self, agent_id: str, limit: int) -> Sequence[PlacedEntry]: ...
+    def entries_near(self, agent_id: str, limit: int) -> Sequence[PlacedEntry]:
+        """At most ``limit`` entries, nearest to the agent's latest pose first."""
 
 
 class Store(Protocol):
     """The truth on disk. Rows go in and out as core records; the memory room owns the details (memory/store.py)."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the file."""
 
 
 class EpisodeSink(Protocol):
-    def add_episode(self, episode: Episode) -> str: ...
+    """Who keeps episodes; gives the id of what it stored."""
+
+    def add_episode(self, episode: Episode) -> str:
+        """Store an episode; gives its id."""
 
 
 class RegionSink(Protocol):
-    def set_regions(self, regions: Iterable[Region]) -> None: ...
+    """Who keeps the named regions of a map."""
+
+    def set_regions(self, regions: Iterable[Region]) -> None:
+        """Replace all regions."""
 
 
 class TaskLog(Protocol):
     """Where finished tasks are recorded before anybody says whether they were right."""
 
-    def record_task(self, question: Question, answer: Answer, stamp_ns: int) -> None: ...
+    def record_task(self, question: Question, answer: Answer, stamp_ns: int) -> None:
+        """Record a finished task; it is durable when this returns."""
 
-    def record_feedback(self, task_id: str, feedback: Feedback, correction: str, source: str) -> None: ...
+    def record_feedback(self, task_id: str, feedback: Feedback, correction: str, source: str) -> None:
+        """Record what became of a recorded task; raises ExperienceError for an unknown one."""
