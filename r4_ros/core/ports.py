@@ -72,7 +72,8 @@ class Segmenter(Protocol):
     def segment(self, image: RgbdImage) -> list[Segment]:
         """The instances of one image, each with its mask."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Free what ``load`` took."""
 
 
 class Embedder(Protocol):
