@@ -1,0 +1,244 @@
+"""Publishes recorded or simulated messages as a robot would: in their own time, or one frame after the other's ack.
+
+Importing this module needs no ROS; ``play`` does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any
+
+from r4_ros.core.errors import NotReady, Unavailable
+from r4_ros.core.model import NS_PER_S
+
+CLOCK_PERIOD_S = 0.01
+ACK_TOPICS = ("memory/acks", "perception/refused")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TimedMessage:
+    """One message and the time at which it is published.
+
+    payload: the message as CDR bytes or as an object of the generated class. ``latched``: transient-local, as /tf_static.
+    Messages that make up a camera frame carry the agent's id as ``lockstep_key`` and as ``frame_ns`` the header stamp of
+    the frame's colour image (by default their own ``stamp_ns``): in lockstep the next frame waits for that one's ack.
+    """
+
+    stamp_ns: int
+    topic: str
+    type_name: str
+    payload: Any
+    latched: bool = False
+    lockstep_key: str = ""
+    frame_ns: int | None = None
+
+    @property
+    def frame(self) -> tuple[str, int]:
+        """What an ack of this message's frame says: agent and stamp."""
+        return self.lockstep_key, self.stamp_ns if self.frame_ns is None else self.frame_ns
+
+
+@dataclass(slots=True)
+class Played:
+    """What a playback has done so far; frames are counted only in lockstep."""
+
+    messages: int = 0
+    frames: int = 0
+    acked: int = 0
+    refused: int = 0
+    unanswered: int = 0
+    stamp_ns: int = 0
+    wall_s: float = 0.0
+    refusals: dict[str, int] = field(default_factory=dict)
+
+
+def play(
+    items: Iterable[TimedMessage],
+    *,
+    rate: float = 1.0,
+    lockstep: bool = False,
+    clock: bool = True,
+    ack_topics: Sequence[str] = ACK_TOPICS,
+    namespace: str = "",
+    match_s: float = 15.0,
+    patience_s: float = 5.0,
+    progress: Callable[[Played], None] | None = None,
+    stop: Event | None = None,
+) -> Played:
+    """Publish ``items`` in order and return what became of them.
+
+    rate: times as fast as recorded; 0: as fast as possible. In lockstep the acks alone set the pace.
+    ack_topics: where ``r4_ros/msg/ObservationAck`` of memory and of perception's refusals arrive.
+    namespace: of the publishing node, for relative topics. match_s: how long to wait for subscribers at the start.
+    patience_s: a frame without an ack is published once more after half of this, and given up after all of it.
+    Raises NotReady where lockstep finds nobody who listens or acknowledges, Unavailable for a type that isn't installed.
+    """
+    player = _Player(namespace, clock, match_s, progress)
+    try:
+        if lockstep:
+            player.listen(ack_topics)
+        for item in items:
+            if stop is not None and stop.is_set():
+                break
+            if lockstep and item.lockstep_key:
+                player.begin_frame(item, patience_s)
+            player.wait_until(item.stamp_ns, 0.0 if lockstep else rate)
+            player.publish(item)
+        player.settle(patience_s)
+    finally:
+        player.close()
+    return player.played
+
+
+class _Player:
+    """A ROS node in its own context, driven by the caller's thread."""
+
+    def __init__(
+        self, namespace: str, clock: bool, match_s: float, progress: Callable[[Played], None] | None
+    ) -> None:
+        from r4_ros.nodes.transport import prepare
+
+        prepare()
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from rosgraph_msgs.msg import Clock
+
+        self.played = Played()
+        self._progress = progress
+        self._match_until = time.monotonic() + match_s
+        self._started = time.monotonic()
+        self._base: tuple[int, float] | None = None
+        self._last_tick = 0.0
+        self._pending: dict[tuple[str, int], list[TimedMessage]] = {}
+        self._publishers: dict[str, Any] = {}
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node(
+            f"r4_playback_{os.getpid()}", namespace=namespace, context=self._context, start_parameter_services=False
+        )
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._clock = self._node.create_publisher(Clock, "/clock", 10) if clock else None
+
+    def listen(self, ack_topics: Sequence[str]) -> None:
+        """Subscribe to acks and wait for who sends them."""
+        from r4_ros.msg import ObservationAck
+        from r4_ros.nodes.qos import EVENTS
+
+        for topic in ack_topics:
+            self._node.create_subscription(ObservationAck, topic, self._on_ack, EVENTS)
+        if not self._spin_until(lambda: all(self._node.count_publishers(topic) for topic in ack_topics)):
+            absent = [topic for topic in ack_topics if not self._node.count_publishers(topic)]
+            raise NotReady(f"lockstep: nobody publishes {', '.join(absent)}; are the perception and memory nodes active?")
+        self._spin_for(0.3)  # discovery of the other side of the link
+
+    def _on_ack(self, ack: Any) -> None:
+        stamp_ns = ack.stamp.sec * NS_PER_S + ack.stamp.nanosec
+        if self._pending.pop((ack.agent_id, stamp_ns), None) is None:
+            return
+        if ack.outcome.code == 0:
+            self.played.acked += 1
+        else:
+            self.played.refused += 1
+            reason = ack.outcome.message
+            self.played.refusals[reason] = self.played.refusals.get(reason, 0) + 1
+
+    def begin_frame(self, item: TimedMessage, patience_s: float) -> None:
+        """Wait for the frames before this one, and remember what this one is made of."""
+        if item.frame not in self._pending:
+            self.settle(patience_s)
+            self._pending[item.frame] = []
+            self.played.frames += 1
+        self._pending[item.frame].append(item)
+
+    def settle(self, patience_s: float) -> None:
+        """Wait until every frame on its way is answered; publish it once more, then give it up."""
+        if not self._spin_until(lambda: not self._pending, patience_s / 2):
+            for item in [item for items in self._pending.values() for item in items]:
+                self.publish(item)
+            self._spin_until(lambda: not self._pending, patience_s / 2)
+        self.played.unanswered += len(self._pending)
+        self._pending.clear()
+        if self._progress is not None:
+            self._progress(self.played)
+
+    def wait_until(self, stamp_ns: int, rate: float) -> None:
+        """Let time pass up to a stamp, with /clock at 100 Hz. rate 0: at once."""
+        if self._base is None or stamp_ns < self.played.stamp_ns:  # the start, or time went back (a looped bag)
+            self._base = (stamp_ns, time.monotonic())
+        start_ns, start_s = self._base
+        due = start_s + ((stamp_ns - start_ns) / NS_PER_S / rate if rate else 0.0)
+        while rate and (left := due - time.monotonic()) > 0:
+            self._tick(stamp_ns - int(left * rate * NS_PER_S))
+            self._executor.spin_once(timeout_sec=min(left, CLOCK_PERIOD_S))
+        self._tick(stamp_ns, always=stamp_ns - self.played.stamp_ns >= CLOCK_PERIOD_S * NS_PER_S)
+        self.played.stamp_ns = stamp_ns
+
+    def _tick(self, stamp_ns: int, always: bool = False) -> None:
+        now = time.monotonic()
+        if self._clock is None or (now - self._last_tick < CLOCK_PERIOD_S and not always):
+            return
+        from rosgraph_msgs.msg import Clock
+
+        self._last_tick = now
+        message = Clock()
+        message.clock.sec, message.clock.nanosec = divmod(stamp_ns, NS_PER_S)
+        self._clock.publish(message)
+
+    def publish(self, item: TimedMessage) -> None:
+        """Publish one message; the first of a topic waits for a subscriber."""
+        publisher = self._publishers.get(item.topic)
+        if publisher is None:
+            publisher = self._publishers[item.topic] = self._make_publisher(item)
+        publisher.publish(item.payload)
+        self.played.messages += 1
+        self.played.wall_s = time.monotonic() - self._started
+        if self._progress is not None and not item.lockstep_key:
+            self._progress(self.played)
+
+    def _make_publisher(self, item: TimedMessage) -> Any:
+        from r4_ros.nodes.qos import LATCHED_STREAM, STREAM
+
+        qos = LATCHED_STREAM if item.latched else STREAM
+        publisher = self._node.create_publisher(message_class(item.type_name), item.topic, qos)
+        matched = self._spin_until(lambda: publisher.get_subscription_count() > 0)
+        if not matched and item.lockstep_key:
+            raise NotReady(f"lockstep: no node subscribes to {publisher.topic_name} ({item.type_name})")
+        self._base = None  # waiting for a subscriber takes no time of the recording
+        return publisher
+
+    def _spin_until(self, condition: Callable[[], bool], timeout_s: float | None = None) -> bool:
+        until = self._match_until if timeout_s is None else time.monotonic() + timeout_s
+        while not condition():
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            self._executor.spin_once(timeout_sec=min(left, 0.05))
+        return True
+
+    def _spin_for(self, duration_s: float) -> None:
+        self._spin_until(lambda: False, duration_s)
+
+    def close(self) -> None:
+        """Let the last messages out, then leave the graph."""
+        from rclpy.duration import Duration
+
+        for publisher in self._publishers.values():
+            publisher.wait_for_all_acked(Duration(seconds=1))
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+
+def message_class(type_name: str) -> Any:
+    """The generated class of ``package/msg/Name``. Raises Unavailable where it isn't installed."""
+    package, _, name = type_name.replace("/msg/", "/").partition("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.msg"), name)
+    except (ImportError, AttributeError) as error:
+        raise Unavailable(f"the message type {type_name} isn't installed here: {error}") from error
