@@ -13,6 +13,7 @@ from r4_ros.core.model import (
     Answer,
     Episode,
     Feedback,
+    FeedbackRecord,
     Float32Array,
     Frame,
     Intrinsics,
@@ -23,6 +24,7 @@ from r4_ros.core.model import (
     Receipt,
     Region,
     Retrieval,
+    TaskRecord,
 )
 
 
@@ -158,3 +160,28 @@ class TaskLog(Protocol):
 
     def record_feedback(self, task_id: str, feedback: Feedback, correction: str, source: str) -> None:
         """Record what became of a recorded task; raises ExperienceError for an unknown one."""
+
+
+class TaskStore(Protocol):
+    """Where the experience room keeps finished tasks and what was said about them; every write is durable on return."""
+
+    def add_task(self, record: TaskRecord) -> bool:
+        """Store a task; False where it was there already, word by word. Raises ExperienceError for another one."""
+
+    def add_feedback(self, record: FeedbackRecord) -> None:
+        """Append to the feedback of a stored task; raises ExperienceError for an unknown one."""
+
+    def task(self, task_id: str) -> TaskRecord | None:
+        """The record of a task; None: unknown."""
+
+    def feedback(self, task_id: str) -> tuple[FeedbackRecord, ...]:
+        """All that was said about a task, in the order in which it came."""
+
+    def tasks(self, limit: int = 100) -> tuple[TaskRecord, ...]:
+        """The tasks recorded last, latest first."""
+
+    def tally(self) -> dict[Feedback | None, int]:
+        """How many tasks have which latest feedback; None: nothing was said yet."""
+
+    def close(self) -> None:
+        """Release the file."""

@@ -226,3 +226,35 @@ class Feedback(IntEnum):
     RIGHT = 1
     PARTLY = 2
     WRONG = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """A finished task as the experience room keeps it: the run, not what the memory knows.
+
+    Evidence is named by its entry ids only, so that the record can't become a second memory.
+    """
+
+    task_id: str
+    agent_id: str
+    stamp_ns: int
+    question: Question
+    form: str
+    verdict: Verdict
+    text: str
+    value: AnswerValue = None
+    value_frame: str = ""
+    confidence: float = 0.0
+    evidence_ids: tuple[str, ...] = ()
+    trace: tuple[TraceStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackRecord:
+    """What somebody said about a recorded task, and when."""
+
+    task_id: str
+    feedback: Feedback
+    stamp_ns: int
+    correction: str = ""
+    source: str = ""
