@@ -1,0 +1,259 @@
+"""One SQLite file of ours: opening, migrating, transactions, backup and check, with errors a person can act on.
+
+The only module that imports sqlite3. WAL mode: readers go on while one writer writes; what a finished transaction
+wrote survives kill -9 (``durability`` normal) and power loss (full).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote
+
+from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError
+
+Row = tuple[Any, ...]
+Migration = tuple[str, ...]
+"""The statements that lead from one version of the schema to the next; once released, never changed."""
+
+WAL_LIMIT_BYTES = 64 << 20
+
+
+class SqliteFile:
+    """An open database; made by ``open_sqlite``. Safe to use from several threads."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, read_only: bool, lock_file: IO[str] | None) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._connection = connection
+        self._lock_file = lock_file
+        self._lock = threading.RLock()
+        self._depth = 0
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run one statement and return all its rows. Raises StoreError."""
+        with self._lock, translated(self.path):
+            return self._connection.execute(sql, parameters).fetchall()
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row; inside a transaction. Raises StoreError."""
+        with self._lock, translated(self.path):
+            self._connection.executemany(sql, rows)
+
+    def iterate(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
+        """The rows of one statement in portions, for tables that are too large for a list."""
+        with self._lock, translated(self.path):
+            cursor = self._connection.execute(sql, parameters)
+        while True:
+            with self._lock, translated(self.path):
+                rows = cursor.fetchmany(4096)
+            if not rows:
+                return
+            yield from rows
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; on return the content is on disk. Nested ones belong to the outermost. Raises StoreError."""
+        with self._lock, translated(self.path):
+            if self._depth == 0:
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+                if self._depth == 1:
+                    self._connection.execute("COMMIT")
+            except BaseException:
+                if self._depth == 1:
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._depth -= 1
+
+    def backup(self, target: str | Path) -> int:
+        """A consistent copy while writing goes on; returns its size in bytes. Raises StoreError."""
+        target = Path(target)
+        part = target.with_name(target.name + ".part")
+        with translated(part):
+            part.unlink(missing_ok=True)
+            copy = sqlite3.connect(part)
+            try:
+                with self._lock:
+                    self._connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                copy.close()
+            part.replace(target)
+            return target.stat().st_size
+
+    def problems(self) -> list[str]:
+        """What an integrity check finds; empty: the file is sound."""
+        try:
+            found = [str(row[0]) for row in self.execute("PRAGMA integrity_check(20)")]
+            found += [
+                f"table {row[0]} row {row[1]} refers to nothing" for row in self.execute("PRAGMA foreign_key_check")
+            ]
+        except StoreError as error:
+            return [str(error)]
+        return [problem for problem in found if problem != "ok"]
+
+    def size_bytes(self) -> int:
+        """Size on disk with its write-ahead log."""
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(f.stat().st_size for f in files if f.exists())
+
+    def close(self) -> None:
+        """Close; the write-ahead log is folded into the file. Calling it again does nothing."""
+        with self._lock, translated(self.path):
+            self._connection.close()
+            if self._lock_file is not None:
+                self._lock_file.close()
+                self._lock_file = None
+
+
+def open_sqlite(
+    path: str | Path,
+    application_id: int,
+    migrations: Sequence[Migration],
+    durability: str = "normal",
+    read_only: bool = False,
+    busy_timeout_s: float = 5.0,
+) -> SqliteFile:
+    """Open a database of ours, make it where it doesn't exist, and bring it to the newest schema.
+
+    ``application_id`` tells our kinds of files apart; version n of the schema is what ``migrations[:n]`` make.
+    One process writes; others read (``read_only``), also meanwhile.
+
+    Raises SchemaError for a file that is newer than this program or not ours, StoreError where it can't be opened.
+    """
+    if durability not in ("normal", "full"):
+        raise InvalidArgument(f"durability must be 'normal' or 'full', not '{durability}'")
+    path = Path(path).expanduser()
+    lock_file = None
+    if read_only:
+        if not path.is_file():
+            raise StoreError(f"{path}: there is no such database; check the path")
+    else:
+        lock_file = _lock_for_writing(path)
+    try:
+        connection = _connect(path, read_only, busy_timeout_s)
+        opened = SqliteFile(path, connection, read_only, lock_file)
+        try:
+            with translated(path):
+                _migrate(opened, application_id, migrations)
+                if not read_only:
+                    synchronous = "FULL" if durability == "full" else "NORMAL"
+                    opened.execute(f"PRAGMA synchronous = {synchronous}")
+        except BaseException:
+            connection.close()
+            raise
+    except BaseException:
+        if lock_file is not None:
+            lock_file.close()
+        raise
+    return opened
+
+
+def _lock_for_writing(path: Path) -> IO[str]:
+    """Only one process may write, since each keeps derived data in memory. Freed when the process ends."""
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock_file = path.with_name(path.name + "-lock").open("w")
+    try:
+        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock_file.close()
+        raise StoreError(
+            f"{path}: another process is writing to this database; stop it, use another file, or open it read-only"
+        ) from None
+    return lock_file
+
+
+def _connect(path: Path, read_only: bool, busy_timeout_s: float) -> sqlite3.Connection:
+    uri = "file:" + quote(str(path.resolve()))
+    wal = path.with_name(path.name + "-wal")
+    options = ["?mode=ro"] if read_only else ["?mode=rwc"]
+    if read_only and not (wal.exists() and wal.stat().st_size):
+        options.append("?immutable=1")  # a file on read-only media, with no log to read
+    error: sqlite3.Error | None = None
+    for option in options:
+        connection = None
+        try:
+            connection = sqlite3.connect(
+                uri + option, uri=True, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+            )
+            connection.execute(f"PRAGMA busy_timeout = {int(busy_timeout_s * 1000)}")
+            connection.execute("PRAGMA foreign_keys = ON")
+            if not read_only:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            return connection
+        except sqlite3.Error as failure:
+            if connection is not None:
+                connection.close()
+            error = failure
+    assert error is not None
+    raise _store_error(path, error) from error
+
+
+def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migration]) -> None:
+    [(found_id,)] = opened.execute("PRAGMA application_id")
+    [(version,)] = opened.execute("PRAGMA user_version")
+    [(tables,)] = opened.execute("SELECT count(*) FROM sqlite_master")
+    if found_id != application_id and (found_id or version or tables):
+        raise SchemaError(f"{opened.path}: this database was made by another program; give another file")
+    if version > len(migrations):
+        raise SchemaError(
+            f"{opened.path}: schema version {version} is newer than this program's {len(migrations)}; update r4_ros"
+        )
+    if version == len(migrations):
+        return
+    if opened.read_only:
+        raise SchemaError(
+            f"{opened.path}: schema version {version} is older than this program's {len(migrations)}; "
+            "open it once for writing (r4 db info does) to bring it up to date"
+        )
+    for number in range(version, len(migrations)):
+        with opened.transaction():
+            for statement in migrations[number]:
+                opened.execute(statement)
+            opened.execute(f"PRAGMA application_id = {application_id}")
+            opened.execute(f"PRAGMA user_version = {number + 1}")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn errors of sqlite3 and of the file system into StoreError with advice."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise _store_error(path, error) from error
+
+
+_ADVICE = (
+    ("disk is full", "the disk is full; free space, nothing was stored"),
+    ("readonly", "the database is read-only; check the rights of the file and its folder"),
+    ("locked", "the database is locked by another process; stop it or try again"),
+    ("malformed", "the database is damaged; restore a snapshot, or save the rest with the sqlite3 command '.recover'"),
+    ("not a database", "this is not an r4 database; give another file"),
+    ("disk i/o", "the disk failed to read or write; check the disk and free space"),
+    ("unable to open", "the file can't be opened; check the path and the rights"),
+    ("no space left", "the disk is full; free space, nothing was stored"),
+    ("permission denied", "no permission; check the rights of the file and its folder"),
+    ("closed database", "the database was closed already"),
+)
+
+
+def _store_error(path: Path, error: BaseException) -> StoreError:
+    text = str(error)
+    for sign, advice in _ADVICE:
+        if sign in text.lower():
+            kind = SchemaError if sign == "not a database" else StoreError
+            return kind(f"{path}: {advice} ({text})")
+    return StoreError(f"{path}: the database refused this ({text})")
