@@ -1,0 +1,67 @@
+"""The measured colour of an instance as one of eleven basic names."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+NAMES = ("black", "gray", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
+MAX_SAMPLES = 600
+SHADOW, HIGHLIGHT = 0.3, 0.95  # pixels darker or brighter than these quantiles don't count
+
+
+def white_level(color: npt.NDArray[np.uint8]) -> float:
+    """Lightness (CIELAB L, 0..100) that passes for white under this image's light; from a sparse sample of it."""
+    sample = np.ascontiguousarray(color[::16, ::16]).reshape(-1, 1, 3)
+    lightness = _lab(sample)[:, 0]
+    return float(np.clip(np.percentile(lightness, 98), 60, 100))
+
+
+def color_name(
+    color: npt.NDArray[np.uint8], mask: npt.NDArray[np.bool_], left: int, top: int, white: float = 100.0
+) -> str:
+    """The commonest colour name among the mask's pixels, shadow and highlights aside; '' for an empty mask.
+
+    color: uint8 [H, W, 3] RGB; mask: bool [h, w] in the window at (left, top).
+    """
+    height, width = mask.shape
+    pixels = color[top : top + height, left : left + width][mask]
+    if not len(pixels):
+        return ""
+    pixels = pixels[:: max(1, len(pixels) // MAX_SAMPLES)]
+    lab = _lab(np.ascontiguousarray(pixels).reshape(-1, 1, 3))
+    order = np.argsort(lab[:, 0], kind="stable")
+    lit = order[int(len(order) * SHADOW) : max(int(len(order) * HIGHLIGHT), int(len(order) * SHADOW) + 1)]
+    votes = np.bincount(_classify(lab[lit], white), minlength=len(NAMES))
+    return NAMES[int(np.argmax(votes))]
+
+
+def _lab(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    scaled = pixels.astype(np.float32) / 255
+    return np.asarray(cv2.cvtColor(scaled, cv2.COLOR_RGB2Lab), np.float32).reshape(-1, 3)
+
+
+def _classify(lab: npt.NDArray[np.float32], white: float) -> npt.NDArray[np.int64]:
+    """Index into NAMES of each CIELAB colour [n, 3]."""
+    lightness = lab[:, 0] * (100 / white)
+    chroma = np.hypot(lab[:, 1], lab[:, 2])
+    hue = np.degrees(np.arctan2(lab[:, 2], lab[:, 1])) % 360
+    grey = chroma < np.where(lightness < 30, 8, np.where(lightness > 80, 12, 10))
+    warm = (hue >= 20) & (hue < 95)
+    rules = [
+        (lightness < 14, "black"),
+        (grey & (lightness < 28), "black"),
+        (grey & (lightness >= 78), "white"),
+        (grey, "gray"),
+        (warm & (hue >= 45) & (lightness < 68) & (chroma < 50), "brown"),
+        (warm & (hue < 45) & (lightness < 40) & (chroma < 32), "brown"),
+        (((hue >= 330) | (hue < 30)) & (lightness >= 62), "pink"),
+        ((hue >= 335) | (hue < 48), "red"),
+        (hue < 78, "orange"),
+        (hue < 112, "yellow"),
+        (hue < 200, "green"),
+        (hue < 303, "blue"),
+    ]
+    picked = np.select([rule for rule, _ in rules], [NAMES.index(name) for _, name in rules], NAMES.index("purple"))
+    return picked.astype(np.int64)

@@ -1,0 +1,182 @@
+"""From a capture to a frame record: decode, register, segment, lift, measure colour, check absences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from r4_ros.core.config import PerceptionConfig
+from r4_ros.core.errors import FrameRefused, RefusalReason
+from r4_ros.core.model import Embedding, Float32Array, Frame, Intrinsics, Observation, PlacedEntry
+from r4_ros.core.ports import Embedder, RgbdImage, Segment, Segmenter
+from r4_ros.perception.capture import Capture, Placement
+from r4_ros.perception.color import color_name, white_level
+from r4_ros.perception.images import decode_color, decode_depth, decode_labels
+from r4_ros.perception.label_segmenter import LabelSegmenter
+from r4_ros.perception.lift import lift, measured_area
+from r4_ros.perception.registration import pinhole, rectify, register
+from r4_ros.perception.views import view_of
+from r4_ros.perception.visibility import absences
+
+
+class Pipeline:
+    """One camera's way from images to frame records. ``load`` before the first frame, ``close`` after the last.
+
+    ``writer`` names this run of the process; sequence numbers count its frames from 1. Not thread-safe: one worker.
+    """
+
+    def __init__(
+        self, config: PerceptionConfig, segmenter: Segmenter, embedder: Embedder | None, writer: str = ""
+    ) -> None:
+        self.config = config
+        self.writer = writer
+        self.sequence = 0
+        self.too_few_points = 0  # instances dropped for having fewer than min_points
+        self.timings_s: dict[str, float] = {}  # stages of the last frame
+        self.segments: list[Segment] = []  # of the last frame, for an annotated image
+        self.image: RgbdImage | None = None  # of the last frame
+        self._segmenter = segmenter
+        self._embedder = embedder
+        self._embeddings: dict[str, Embedding] = {}
+
+    def load(self) -> None:
+        """Load the segmenter's model. Raises Unavailable or InvalidArgument."""
+        self._segmenter.load()
+
+    def close(self) -> None:
+        """Free what the segmenter took."""
+        self._segmenter.close()
+
+    def process(self, capture: Capture, entries: Sequence[PlacedEntry] = ()) -> Frame:
+        """The frame record of a capture. Raises FrameRefused; then nothing of it may be stored."""
+        return self.observe(self.decode(capture), capture.placement, entries)
+
+    def decode(self, capture: Capture) -> RgbdImage:
+        """Colour with depth registered to it, both without lens distortion. Raises FrameRefused."""
+        with self._stage("decode"):
+            color, depth = decode_color(capture.color), decode_depth(capture.depth)
+            camera = _checked(capture.color_camera, color.shape, "colour")
+            depth_camera = _checked(capture.depth_camera, depth.shape, "depth")
+            labels = None
+            if capture.labels is not None:
+                labels = decode_labels(capture.labels)
+                _checked(camera, labels.shape, "label")
+        with self._stage("register"):
+            depth = register(depth, depth_camera, capture.depth_in_color, camera)
+            color = rectify(camera, color, smooth=True)
+            labels = None if labels is None else rectify(camera, labels, smooth=False)
+        return RgbdImage(color, depth, pinhole(camera), labels, capture.legend)
+
+    def observe(self, image: RgbdImage, placement: Placement, entries: Sequence[PlacedEntry] = ()) -> Frame:
+        """The frame record of a registered image; ``entries`` are those that memory expects around."""
+        config = self.config
+        depth = self._usable_depth(image.depth)
+        image = replace(image, depth=depth)
+        with self._stage("segment"):
+            segments = self._segment(image)
+        with self._stage("lift"):
+            observations = self._lift(image, segments, placement)
+        with self._stage("visibility"):
+            view = view_of(depth, image.intrinsics, config.min_depth_m, config.max_depth_m)
+            if config.check_absence and entries:
+                expected = [entry for entry in entries if entry.map_id == config.map_id]
+                pose = placement.sensor_in_map
+                observations += absences(
+                    expected, observations, depth, image.intrinsics, pose, first_index=len(segments)
+                )
+        self.sequence += 1
+        self.segments, self.image = segments, image
+        return Frame(
+            agent_id=config.agent_id,
+            camera=config.camera,
+            writer=self.writer,
+            sequence=self.sequence,
+            session=placement.session,
+            stamp_ns=placement.stamp_ns,
+            map_id=config.map_id,
+            map_frame=config.map_frame,
+            sensor_frame=placement.sensor_frame,
+            sensor_in_map=placement.sensor_in_map,
+            view=view,
+            sensor_in_odom=placement.sensor_in_odom,
+            base_in_sensor=placement.base_in_sensor,
+            pose_covariance=placement.pose_covariance,
+            observations=observations,
+        )
+
+    def _usable_depth(self, depth: Float32Array) -> Float32Array:
+        low, high = self.config.min_depth_m, self.config.max_depth_m
+        usable = np.where((depth >= low) & (depth <= high), depth, np.float32(0))
+        if not usable.any():
+            raise FrameRefused(RefusalReason.EMPTY_DEPTH, f"no depth between {low:g} and {high:g} m")
+        return usable
+
+    def _segment(self, image: RgbdImage) -> list[Segment]:
+        try:
+            return self._segmenter.segment(image)
+        except FrameRefused:
+            raise
+        except Exception as error:  # a model's own error: this frame is lost, the node lives on
+            raise FrameRefused(RefusalReason.MODEL_FAILED, f"the segmenter failed: {error}") from error
+
+    def _lift(self, image: RgbdImage, segments: list[Segment], placement: Placement) -> tuple[Observation, ...]:
+        area = measured_area(image.depth)
+        white = white_level(image.color)
+        orientation = placement.sensor_in_map.orientation
+        observations: list[Observation] = []
+        for index, segment in enumerate(segments):
+            lifted = lift(segment, image.depth, image.intrinsics, orientation, area, self.config.min_points)
+            if lifted is None:
+                self.too_few_points += 1
+                continue
+            color = color_name(image.color, lifted.core, segment.left, segment.top, white)
+            observations.append(
+                Observation(
+                    index=index,
+                    label=segment.label,
+                    box=lifted.box,
+                    position_covariance=lifted.covariance,
+                    attributes=(("color", color),) if color else (),
+                    label_embedding=self._embedding(segment.label),
+                    visibility=lifted.visibility,
+                    confidence=segment.confidence,
+                    track_id=segment.track_id,
+                )
+            )
+        return tuple(observations)
+
+    def _embedding(self, label: str) -> Embedding | None:
+        if self._embedder is None:
+            return None
+        known = self._embeddings.get(label)
+        if known is None:
+            known = self._embeddings[label] = Embedding(self._embedder.name, self._embedder.embed([label])[0])
+        return known
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.timings_s[name] = time.perf_counter() - start
+
+
+def make_segmenter(config: PerceptionConfig, detector: Callable[[], Segmenter]) -> Segmenter:
+    """The segmenter that the config names; ``detector`` makes the one that needs a model."""
+    return LabelSegmenter() if config.segmenter == "label_image" else detector()
+
+
+def _checked(camera: Intrinsics, shape: tuple[int, ...], role: str) -> Intrinsics:
+    """The camera, sized as the image where its info leaves that open. Raises FrameRefused(SIZE_MISMATCH)."""
+    height, width = shape[:2]
+    if not camera.width or not camera.height:
+        return replace(camera, width=width, height=height)
+    if (camera.width, camera.height) != (width, height):
+        raise FrameRefused(
+            RefusalReason.SIZE_MISMATCH,
+            f"the {role} image has {width} x {height} pixels, its camera_info {camera.width} x {camera.height}",
+        )
+    return camera

@@ -1,0 +1,276 @@
+"""Messages by role in, complete captures out. The live node and ``r4 replay`` both feed this, so they see the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from r4_ros.core.config import PerceptionConfig
+from r4_ros.core.errors import FrameRefused, RefusalReason
+from r4_ros.core.geometry import rotation_matrix
+from r4_ros.core.intervals import nanoseconds, seconds
+from r4_ros.core.model import IDENTITY, OPTICAL_TO_BASE, Intrinsics, Pose
+from r4_ros.perception.cameras import intrinsics_of
+from r4_ros.perception.capture import Capture, Placement
+from r4_ros.perception.label_segmenter import load_legend
+from r4_ros.perception.refusals import Refusals
+from r4_ros.perception.sync import Match, Matcher
+from r4_ros.perception.transforms import HOUR_NS, TransformBuffer, clean, stamp_of
+
+ROLES = (
+    "color", "depth", "label", "color_info", "depth_info", "label_info", "tf", "tf_static", "odometry", "pose"
+)  # fmt: skip
+
+
+@dataclass
+class _Pending:
+    """A matched set that waits for its pose or its intrinsics."""
+
+    match: Match
+    session: int
+    error: FrameRefused | None = None
+    deadline: float | None = None  # monotonic
+
+
+class Stream:
+    """Matches images by stamp, waits a bounded time for poses, counts sessions and refusals.
+
+    ``add`` takes a message by its role and returns the captures that became complete. Time is message time: the same
+    messages in the same order give the same captures. A live node also calls ``expire`` now and then.
+    """
+
+    def __init__(self, config: PerceptionConfig, refusals: Refusals | None = None) -> None:
+        self.config = config
+        self.refusals = refusals if refusals is not None else Refusals()
+        self.transforms = TransformBuffer(reorder_s=config.reorder_s)
+        self.legend = load_legend(config.label_legend) if config.label_legend else {}
+        self.session = 0
+        self.received: dict[str, int] = {}
+        self._reorder_ns = nanoseconds(config.reorder_s)
+        self._wait_ns = nanoseconds(config.tf_wait_s)
+        partners = [("depth", RefusalReason.NO_DEPTH)]
+        if config.segmenter == "label_image":
+            partners.append(("label", RefusalReason.NO_LABELS))
+        self._matcher = Matcher(partners, config.sync_slop_s)
+        self._partner_roles = {role for role, _ in partners}
+        self._pending: list[_Pending] = []
+        self._newest: int | None = None
+        self._seen: dict[int, None] = {}  # stamps of this session, newest last
+        self._infos: dict[str, tuple[str, Intrinsics] | FrameRefused] = {}
+        self._pose_child = ""  # whose pose the odometry or pose topic gives
+        self._covariance: tuple[float, ...] = ()
+        handlers: dict[str, Callable[[Any], None]] = {
+            "color": self._on_color,
+            "depth": lambda message: self._on_partner("depth", message),
+            "label": lambda message: self._on_partner("label", message),
+            "color_info": lambda message: self._on_info("color", message),
+            "depth_info": lambda message: self._on_info("depth", message),
+            "label_info": self._on_legend,
+            "tf": lambda message: self.transforms.add_message(message, static=False, skip=(self._pose_child,)),
+            "tf_static": lambda message: self.transforms.add_message(message, static=True),
+            "odometry": self._on_odometry,
+            "pose": self._on_pose,
+        }
+        self._handlers = handlers
+
+    @property
+    def offsets_s(self) -> dict[str, float]:
+        """Last measured stamp of each partner role minus the colour image's, seconds."""
+        return self._matcher.offsets_s
+
+    def add(self, role: str, message: Any) -> list[Capture]:
+        """Take one message; returns the captures that are complete now, oldest first."""
+        self.received[role] = self.received.get(role, 0) + 1
+        self._handlers[role](message)
+        return self._complete()
+
+    def expire(self, monotonic: float) -> list[Capture]:
+        """Give up frames that have waited ``tf_wait_s`` of the monotonic clock (a live stream may have stopped)."""
+        ready = self._complete()
+        for pending in self._pending:
+            if pending.deadline is None:
+                pending.deadline = monotonic + self.config.tf_wait_s
+        self._refuse_where(lambda pending: pending.deadline is not None and pending.deadline <= monotonic)
+        return ready
+
+    def finish(self) -> list[Capture]:
+        """The recording is over: decide everything that still waits."""
+        self._take(*self._matcher.finish())
+        ready = self._complete()
+        self._refuse_where(lambda _: True)
+        return ready
+
+    def _on_color(self, message: Any) -> None:
+        stamp_ns = stamp_of(message.header)
+        if self._newest is not None and self._jumped(stamp_ns - self._newest):
+            self._restart(stamp_ns)
+        if stamp_ns in self._seen:
+            self.refusals.add(FrameRefused(RefusalReason.OUT_OF_ORDER, f"a second colour image of stamp {stamp_ns} ns"))
+            return
+        self._seen[stamp_ns] = None
+        if len(self._seen) > 1000:
+            del self._seen[next(iter(self._seen))]
+        self._newest = stamp_ns if self._newest is None else max(self._newest, stamp_ns)
+        self._take(*self._matcher.add_lead(stamp_ns, message))
+
+    def _on_partner(self, role: str, message: Any) -> None:
+        if role in self._partner_roles:
+            self._take(*self._matcher.add_partner(role, stamp_of(message.header), message))
+
+    def _jumped(self, ahead_ns: int) -> bool:
+        return ahead_ns < -self._reorder_ns or ahead_ns > HOUR_NS
+
+    def _restart(self, stamp_ns: int) -> None:
+        """Time went back, or far ahead: a new session, in which nothing of the old one counts."""
+        self.session += 1
+        self._refuse_where(lambda _: True)
+        for _ in range(self._matcher.restart(stamp_ns, self.config.reorder_s)):
+            self.refusals.add(FrameRefused(RefusalReason.OUT_OF_ORDER, "time jumped while this frame waited"))
+        self.transforms.forget_after(stamp_ns)
+        self._seen.clear()
+        self._newest = None
+
+    def _on_info(self, camera: str, message: Any) -> None:
+        try:
+            self._infos[camera] = (clean(message.header.frame_id), intrinsics_of(message))
+        except FrameRefused as error:
+            if not isinstance(self._infos.get(camera), tuple):
+                self._infos[camera] = error
+
+    def _on_legend(self, message: Any) -> None:
+        """Names of label ids: ``vision_msgs/LabelInfo``, or a ``std_msgs/String`` with a JSON object."""
+        if hasattr(message, "class_map"):
+            self.legend = {int(item.class_id): str(item.class_name) for item in message.class_map}
+            return
+        try:
+            self.legend = {int(key): str(name) for key, name in json.loads(message.data).items()}
+        except (ValueError, AttributeError) as error:
+            self.refusals.add(
+                FrameRefused(RefusalReason.NO_LABELS, f"label_info isn't a JSON object id -> name: {error}")
+            )
+
+    def _on_odometry(self, message: Any) -> None:
+        if self.config.pose_source == "odometry":
+            self._on_source(message, clean(message.child_frame_id) or self._name(self.config.base_frame))
+
+    def _on_pose(self, message: Any) -> None:
+        if self.config.pose_source == "pose":
+            self._on_source(message, self._name(self.config.base_frame) or self._color_frame())
+
+    def _on_source(self, message: Any, child: str) -> None:
+        """A pose topic stands in for the dynamic transform of its child frame."""
+        self._pose_child = child
+        with_covariance = hasattr(message.pose, "pose")
+        pose = message.pose.pose if with_covariance else message.pose
+        p, q = pose.position, pose.orientation
+        placed = Pose((float(p.x), float(p.y), float(p.z)), (float(q.x), float(q.y), float(q.z), float(q.w)))
+        self.transforms.add(message.header.frame_id, child, stamp_of(message.header), placed)
+        if with_covariance:
+            values = tuple(float(v) for v in message.pose.covariance)
+            self._covariance = values if any(values) and all(np.isfinite(values)) else ()
+
+    def _take(self, matches: list[Match], refused: list[FrameRefused]) -> None:
+        self._pending += [_Pending(match, self.session) for match in matches]
+        for error in refused:
+            self.refusals.add(error)
+
+    def _complete(self) -> list[Capture]:
+        ready: list[Capture] = []
+        waiting: list[_Pending] = []
+        for pending in self._pending:
+            try:
+                ready.append(self._capture(pending))
+                continue
+            except FrameRefused as error:
+                pending.error = error
+            waiting.append(pending)
+        self._pending = waiting
+        if self._newest is not None:
+            newest = self._newest
+            self._refuse_where(lambda pending: newest - pending.match.stamp_ns > self._wait_ns)
+        return ready
+
+    def _refuse_where(self, condition: Callable[[_Pending], bool]) -> None:
+        for pending in [p for p in self._pending if condition(p)]:
+            self._pending.remove(pending)
+            waited = f"{pending.error} (waited {seconds(self._wait_ns):.2f} s)"
+            reason = pending.error.reason if pending.error else RefusalReason.NO_POSE
+            self.refusals.add(FrameRefused(reason, waited))
+
+    def _capture(self, pending: _Pending) -> Capture:
+        """Raises FrameRefused while the pose or the intrinsics aren't known."""
+        match, config = pending.match, self.config
+        color_frame, color_camera = self._camera("color", match.lead.header)
+        depth_frame, depth_camera = self._camera("depth", match.partners["depth"].header)
+        stamp = match.stamp_ns
+        placement = Placement(
+            stamp_ns=stamp,
+            sensor_frame=color_frame,
+            sensor_in_map=self.transforms.lookup(self._name(config.map_frame), color_frame, stamp),
+            sensor_in_odom=self._optional(config.odom_frame, color_frame, stamp),
+            base_in_sensor=self._base_in(color_frame, stamp),
+            pose_covariance=self._sensor_covariance(color_frame, stamp),
+            session=pending.session,
+        )
+        same_place = depth_frame == color_frame or not depth_frame
+        depth_in_color = IDENTITY if same_place else self.transforms.lookup(color_frame, depth_frame, stamp)
+        labels = match.partners.get("label")
+        return Capture(
+            placement, match.lead, match.partners["depth"], labels, color_camera, depth_camera, depth_in_color
+        )
+
+    def _camera(self, role: str, header: Any) -> tuple[str, Intrinsics]:
+        """Optical frame and intrinsics of an image. A depth image of the colour frame may do without its own info."""
+        frame = clean(header.frame_id)
+        info = self._infos.get(role)
+        if info is None and role == "depth":
+            color = self._infos.get("color")
+            info = color if isinstance(color, tuple) and frame in ("", color[0]) else None
+        if info is None:
+            raise FrameRefused(RefusalReason.NO_INTRINSICS, f"no {role} camera_info came")
+        if isinstance(info, FrameRefused):
+            raise info
+        return frame or info[0], info[1]
+
+    def _name(self, frame: str) -> str:
+        """The frame's name in a shared tree: with this robot's prefix where that exists."""
+        frame = clean(frame)
+        if not frame or not self.config.tf_prefix:
+            return frame
+        prefixed = f"{clean(self.config.tf_prefix).rstrip('/')}/{frame}"
+        return prefixed if self.transforms.knows(prefixed) else frame
+
+    def _optional(self, target: str, source: str, stamp_ns: int) -> Pose | None:
+        name = self._name(target)
+        if not name or not self.transforms.knows(name):
+            return None
+        try:
+            return self.transforms.lookup(name, source, stamp_ns)
+        except FrameRefused:
+            return None
+
+    def _base_in(self, color_frame: str, stamp_ns: int) -> Pose:
+        base = self._name(self.config.base_frame)
+        if not base or not self.transforms.knows(base):
+            return OPTICAL_TO_BASE
+        return self.transforms.lookup(color_frame, base, stamp_ns)
+
+    def _color_frame(self) -> str:
+        info = self._infos.get("color")
+        return info[0] if isinstance(info, tuple) else ""
+
+    def _sensor_covariance(self, color_frame: str, stamp_ns: int) -> tuple[float, ...]:
+        """The covariance that the pose topic gave for its frame, carried along the lever arm to the camera."""
+        if not self._covariance or not self._pose_child:
+            return ()
+        lever = self.transforms.lookup(self._pose_child, color_frame, stamp_ns).position
+        body = self.transforms.lookup(self._name(self.config.map_frame), self._pose_child, stamp_ns)
+        x, y, z = rotation_matrix(body.orientation) @ np.asarray(lever)
+        jacobian = np.eye(6)
+        jacobian[:3, 3:] = -np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        carried = jacobian @ np.asarray(self._covariance).reshape(6, 6) @ jacobian.T
+        return tuple(float(v) for v in carried.ravel())

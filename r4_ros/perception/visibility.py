@@ -1,0 +1,143 @@
+"""Whether remembered things are still where they were: the negative evidence, ray-checked against depth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.geometry import (
+    back_project,
+    corners,
+    inverse,
+    project,
+    rotate_covariance,
+    transform_box,
+    transform_points,
+)
+from r4_ros.core.model import (
+    Box,
+    EntryState,
+    Float32Array,
+    FloatArray,
+    Intrinsics,
+    Motion,
+    Observation,
+    PlacedEntry,
+    Pose,
+    Visibility,
+)
+from r4_ros.perception.lift import depth_sigma
+
+BEHIND_M = 0.3
+BEHIND_EXTENT = 0.3  # a thing smaller than a metre asks for less: this share of its largest extent
+EMPTY_SHARE = 0.8
+LEFT_SHARE = 0.01  # of the pixels around it that may still show something inside the box
+POSE_SIGMA_M = 0.02  # of the camera
+SUPPORT_M = 0.03  # what lies lower than this in the box is what the thing stood on
+NEAR_M = 0.1
+MAX_RAYS = 1600
+STEPS = np.linspace(-0.4, 0.4, 5)
+GRID = np.stack(np.meshgrid(STEPS, STEPS, STEPS, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def absences(
+    entries: Sequence[PlacedEntry],
+    seen: Sequence[Observation],
+    depth: Float32Array,
+    camera: Intrinsics,
+    sensor_in_map: Pose,
+    first_index: int,
+) -> tuple[Observation, ...]:
+    """ABSENT observations for entries whose place was looked at and is empty; nothing for all others.
+
+    depth: float32 [H, W] metres registered to the pinhole camera, 0 unknown. A place is empty when the measured surface
+    lies clearly behind 80 % of the samples of its box and none lies in it. A box out of view, hidden, unmeasured or
+    less certain than it is large tells nothing. Depth decides: a thing that the segmenter missed isn't absent.
+    """
+    map_in_sensor = inverse(sensor_in_map)
+    found: list[Observation] = []
+    for entry in entries:
+        if entry.state != EntryState.PRESENT or entry.motion == Motion.DYNAMIC:
+            continue
+        box = transform_box(map_in_sensor, entry.box)
+        share = _empty_share(box, _sigma(entry), depth, camera)
+        if share < EMPTY_SHARE or any(_is_there(box, entry.label, observation) for observation in seen):
+            continue
+        found.append(
+            Observation(
+                index=first_index + len(found),
+                label=entry.label,
+                box=box,
+                position_covariance=rotate_covariance(map_in_sensor.orientation, entry.position_covariance),
+                visibility=Visibility.ABSENT,
+                confidence=share,
+                entry_id=entry.entry_id,
+                entry_revision=entry.revision,
+            )
+        )
+    return tuple(found)
+
+
+def _sigma(entry: PlacedEntry) -> float:
+    """How far the entry may be from where it is believed to be, 1 sigma, m."""
+    variance = max(0.0, *(entry.position_covariance[i] for i in (0, 4, 8)))
+    return POSE_SIGMA_M + math.sqrt(variance)
+
+
+def _empty_share(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> float:
+    """Share of the box's samples with a surface clearly behind them; 0 where nothing can be said."""
+    extent = np.asarray(box.extent)
+    largest, distance = float(extent.max()), box.pose.position[2]
+    if distance < NEAR_M or largest < 3 * sigma:
+        return 0.0
+    samples = transform_points(box.pose, GRID * np.maximum(extent - 2 * sigma, 0))
+    pixels = _pixels(samples, camera)
+    if pixels is None:
+        return 0.0
+    margin = max(min(BEHIND_M, BEHIND_EXTENT * largest), 3 * depth_sigma(distance), sigma)
+    behind = depth[pixels[:, 1], pixels[:, 0]] > samples[:, 2] + margin
+    share = float(np.mean(behind))
+    return 0.0 if share >= EMPTY_SHARE and _something_inside(box, sigma, depth, camera) else share
+
+
+def _pixels(samples: FloatArray, camera: Intrinsics) -> npt.NDArray[np.intp] | None:
+    """Pixels [n, 2] of the samples, or None if one of them is out of the image."""
+    exact = project(camera, samples)
+    if not np.isfinite(exact).all():
+        return None
+    pixels = np.floor(exact + 0.5).astype(np.intp)
+    if (pixels < 0).any() or (pixels >= (camera.width, camera.height)).any():
+        return None
+    return pixels
+
+
+def _something_inside(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> bool:
+    """Whether measured points lie in the box, widened by its uncertainty, above what it stands on.
+
+    Things with gaps (chairs, tables) show mostly what is behind them; their legs and edges still are there.
+    """
+    outline = project(camera, corners(box))
+    if not np.isfinite(outline).all():
+        return True
+    left, top = np.clip(np.floor(outline.min(axis=0)).astype(int), 0, (camera.width - 1, camera.height - 1))
+    right, bottom = np.clip(np.ceil(outline.max(axis=0)).astype(int) + 1, 1, (camera.width, camera.height))
+    step = max(1, int(math.sqrt((right - left) * (bottom - top) / MAX_RAYS)))
+    window = depth[top:bottom:step, left:right:step]
+    rows, columns = np.nonzero(window)
+    points = back_project(camera, columns * step + left, rows * step + top, window[rows, columns])
+    local = transform_points(inverse(box.pose), points)
+    half = np.asarray(box.extent) / 2 + sigma
+    inside = (np.abs(local) < half).all(axis=1) & (local[:, 2] > max(SUPPORT_M, sigma) - box.extent[2] / 2)
+    return int(np.count_nonzero(inside)) > LEFT_SHARE * window.size
+
+
+def _is_there(box: Box, label: str, observation: Observation) -> bool:
+    """Whether something seen now is this thing: its centre in the box, or the same label overlapping it."""
+    offset = np.abs(transform_points(inverse(box.pose), [observation.box.pose.position])[0])
+    half = np.asarray(box.extent) / 2
+    if observation.label == label:
+        half = half + np.asarray(observation.box.extent) / 2
+    return bool((offset < half).all())
