@@ -101,9 +101,10 @@ class FrameRefused(R4Error):
 
     code = OutcomeCode.FRAME_REFUSED
 
-    def __init__(self, reason: RefusalReason, message: str) -> None:
+    def __init__(self, reason: RefusalReason, message: str, stamp_ns: int | None = None) -> None:
         super().__init__(message)
         self.reason = reason
+        self.stamp_ns = stamp_ns  # of the frame's colour image, where it is known
 
 
 class StoreError(R4Error):
