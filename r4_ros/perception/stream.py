@@ -199,7 +199,7 @@ class Stream:
             self._pending.remove(pending)
             waited = f"{pending.error} (waited {seconds(self._wait_ns):.2f} s)"
             reason = pending.error.reason if pending.error else RefusalReason.NO_POSE
-            self.refusals.add(FrameRefused(reason, waited))
+            self.refusals.add(FrameRefused(reason, waited, pending.match.stamp_ns))
 
     def _capture(self, pending: _Pending) -> Capture:
         """Raises FrameRefused while the pose or the intrinsics aren't known."""

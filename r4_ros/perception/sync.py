@@ -89,6 +89,7 @@ class Matcher:
                     undecided = undecided or partner is None
                     partners[role] = partner
             except FrameRefused as error:
+                error.stamp_ns = stamp_ns
                 refused.append(error)
                 continue
             if undecided:
