@@ -83,7 +83,7 @@ class Pipeline:
         with self._stage("visibility"):
             view = view_of(depth, image.intrinsics, config.min_depth_m, config.max_depth_m)
             if config.check_absence and entries:
-                expected = [entry for entry in entries if entry.map_id == config.map_id]
+                expected = sorted((e for e in entries if e.map_id == config.map_id), key=lambda e: e.entry_id)
                 pose = placement.sensor_in_map
                 observations += absences(
                     expected, observations, depth, image.intrinsics, pose, first_index=len(segments)
