@@ -46,7 +46,7 @@ class PerceptionConfig:
     detector_decoding: str = param("centernet", "how outputs become boxes", choices=("centernet", "yolo"))
     detector_confidence: float = param(0.35, "detections below are dropped", low=0.0, high=1.0, live=True)
     label_legend: str = param("", "JSON or YAML file id -> name for the label image; empty: names on ~/label_info")
-    compressed: bool = param(False, "subscribe to color/compressed instead of the raw color image")
+    compressed: bool = param(False, "subscribe to color/image_raw/compressed instead of color/image_raw")
     map_frame: str = param("map", "fixed frame that places are kept in, z up")
     odom_frame: str = param("odom", "continuous frame; empty: there is none")
     base_frame: str = param("base_link", "robot frame, x forward; empty: derive it from the camera")
@@ -111,7 +111,7 @@ class MemoryConfig:
 class ReasonerConfig:
     """reasoner_node: questions in, answers with evidence out."""
 
-    agent_id: str = param("", "who 'me' is when a question doesn't say; empty: the namespace, else the host's name")
+    agent_id: str = param("", "who 'me' is when a question doesn't say; empty: the namespace, else the only agent there is")
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
     planner: str = param("rules", "who turns a question into a plan", choices=("rules",))
     deadline_s: float = param(10.0, "time for one answer", unit="s", low=0.1, high=600.0, live=True)
