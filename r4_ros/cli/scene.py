@@ -1,0 +1,147 @@
+"""What a picture of a memory shows at one time: rooms, ways, things and what became of them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from r4_ros.core.geometry import corners, yaw_of
+from r4_ros.core.model import Box, EntryState, Event, EventKind, PlacedEntry, Region, TrailPoint
+
+Point = tuple[float, float]
+
+BREAK_M = 2.0
+"""Trail points farther apart belong to two walks (the robot was carried, or relocalised)."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One entry as it is drawn: its footprint from above, its state and, if it was moved, from where (metres)."""
+
+    entry_id: str
+    agent_id: str
+    label: str
+    footprint: tuple[Point, ...]
+    height: float
+    state: EntryState
+    moved_from: Point | None = None
+
+    @property
+    def centre(self) -> Point:
+        """Middle of the footprint."""
+        xs, ys = zip(*self.footprint, strict=True)
+        return (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The way of one agent: its pieces (x, y, share of the time span 0..1), its length and where it heads."""
+
+    agent_id: str
+    pieces: tuple[tuple[tuple[float, float, float], ...], ...]
+    length: float
+    heading: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that is drawn, in metres of one map seen from above."""
+
+    map_id: str
+    start_ns: int
+    end_ns: int
+    things: tuple[Thing, ...] = ()
+    walks: tuple[Walk, ...] = ()
+    regions: tuple[Region, ...] = ()
+    other_maps: tuple[str, ...] = ()
+
+    def points(self) -> list[Point]:
+        """Everything that must be inside the picture."""
+        points = [p for thing in self.things for p in thing.footprint]
+        points += [thing.moved_from for thing in self.things if thing.moved_from]
+        points += [(x, y) for walk in self.walks for piece in walk.pieces for x, y, _ in piece]
+        return points + [p for region in self.regions for p in region.polygon]
+
+
+def make_scene(
+    placed: Iterable[PlacedEntry],
+    trails: Iterable[Sequence[TrailPoint]],
+    regions: Iterable[Region] = (),
+    events: Iterable[Event] = (),
+    end_ns: int = 0,
+) -> Scene:
+    """Arrange what is remembered of the map with the most in it. ``end_ns``: the time that is looked at."""
+    entries, ways = list(placed), [list(trail) for trail in trails]
+    maps = Counter(e.map_id for e in entries) or Counter(p.map_id for way in ways for p in way)
+    map_id = maps.most_common(1)[0][0] if maps else ""
+    entries = [e for e in entries if e.map_id == map_id]
+    ways = [[p for p in way if p.map_id == map_id] for way in ways]
+    stamps = [p.stamp_ns for way in ways for p in way] + [s for e in entries for s in (e.first_seen, e.last_seen)]
+    start_ns, end_ns = min(stamps, default=end_ns), end_ns or max(stamps, default=0)
+    old_places = _old_places(events)
+    return Scene(
+        map_id=map_id,
+        start_ns=min(start_ns, end_ns),
+        end_ns=end_ns,
+        things=tuple(_thing(e, old_places.get(e.entry_id)) for e in sorted(entries, key=lambda e: e.entry_id)),
+        walks=tuple(_walk(way, start_ns, end_ns) for way in ways if way),
+        regions=tuple(r for r in regions if r.map_id in ("", map_id)),
+        other_maps=tuple(sorted(m for m in maps if m != map_id)),
+    )
+
+
+def footprint(box: Box) -> tuple[Point, ...]:
+    """Outline of a box from above: the convex hull of its corners, counter-clockwise (monotone chain)."""
+    points = sorted({(round(float(x), 9), round(float(y), 9)) for x, y, _ in corners(box)})
+    if len(points) < 3:
+        return tuple(points)
+    return (*_half_hull(points), *_half_hull(points[::-1]))
+
+
+def _half_hull(points: Sequence[Point]) -> list[Point]:
+    hull: list[Point] = []
+    for p in points:
+        while len(hull) >= 2 and _turn(hull[-2], hull[-1], p) <= 1e-8:
+            hull.pop()
+        hull.append(p)
+    return hull[:-1]
+
+
+def _turn(a: Point, b: Point, c: Point) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def _thing(entry: PlacedEntry, old_place: Point | None) -> Thing:
+    top = entry.box.pose.position[2] + entry.box.extent[2] / 2
+    thing = Thing(entry.entry_id, entry.agent_id, entry.label, footprint(entry.box), top, entry.state, old_place)
+    if old_place and (entry.state is EntryState.GONE or math.dist(old_place, thing.centre) < 0.1):
+        return Thing(entry.entry_id, entry.agent_id, entry.label, thing.footprint, top, entry.state)
+    return thing
+
+
+def _old_places(events: Iterable[Event]) -> dict[str, Point]:
+    """Where the things that were moved or came back stood before, by entry; the last time counts."""
+    places: dict[str, Point] = {}
+    for event in sorted(events, key=lambda e: (e.stamp_ns, e.event_id)):
+        place = event.from_place
+        if event.kind in (EventKind.MOVED, EventKind.REAPPEARED) and place and all(map(math.isfinite, place)):
+            places[event.entry_id] = (place[0], place[1])
+    return places
+
+
+def _walk(way: Sequence[TrailPoint], start_ns: int, end_ns: int) -> Walk:
+    span = max(end_ns - start_ns, 1)
+    pieces: list[list[tuple[float, float, float]]] = []
+    length = 0.0
+    for point in sorted(way, key=lambda p: p.stamp_ns):
+        x, y, _ = point.pose.position
+        step = math.dist(pieces[-1][-1][:2], (x, y)) if pieces else math.inf
+        if step > BREAK_M:
+            pieces.append([])
+        else:
+            length += step
+        pieces[-1].append((x, y, (point.stamp_ns - start_ns) / span))
+    last = max(way, key=lambda p: p.stamp_ns)
+    return Walk(last.agent_id, tuple(map(tuple, pieces)), length, yaw_of(last.pose.orientation))
