@@ -18,7 +18,7 @@ ROOM = Region("kitchen", ((0.0, 0.0), (6.0, 0.0), (6.0, 4.0), (0.0, 4.0)))
 WALK = Walk("robot", (((0.5, 0.5, 0.0), (5.0, 0.5, 0.5), (5.0, 3.5, 1.0)),), 7.5, 1.57)
 
 
-def thing(state: EntryState, label: str = "mug", moved_from: tuple[float, float] | None = None) -> Thing:
+def thing(state: EntryState, label: str = "bed", moved_from: tuple[float, float] | None = None) -> Thing:
     return Thing("id", "robot", label, SQUARE, 1.0, state, moved_from)
 
 
