@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,29 +25,67 @@ def requirements(name: str) -> list[str]:
     return [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
 
 
+TF2_MSGS = {
+    "msg/TFMessage.msg": "geometry_msgs/TransformStamped[] transforms\n",
+    "package.xml": """<package format="3">
+  <name>tf2_msgs</name>
+  <version>0.36.0</version>
+  <description>The message of /tf, where ROS comes from wheels</description>
+  <maintainer email="r4_ros@example.org">r4_ros maintainers</maintainer>
+  <license>Apache-2.0</license>
+  <buildtool_depend>ament_cmake</buildtool_depend>
+  <depend>geometry_msgs</depend>
+  <member_of_group>rosidl_interface_packages</member_of_group>
+  <export><build_type>ament_cmake</build_type></export>
+</package>
+""",
+    "CMakeLists.txt": """cmake_minimum_required(VERSION 3.16)
+project(tf2_msgs LANGUAGES C CXX)
+find_package(ament_cmake REQUIRED)
+find_package(rosidl_default_generators REQUIRED)
+find_package(geometry_msgs REQUIRED)
+list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "_cpp:")
+rosidl_generate_interfaces(${PROJECT_NAME} msg/TFMessage.msg DEPENDENCIES geometry_msgs)
+ament_package()
+""",
+}
+
+
 def version() -> str:
     """The version, from package.xml."""
     return ElementTree.parse(ROOT / "package.xml").findtext("version", "")
 
 
-def generate_interfaces() -> Path:
-    """Run CMake on msg/, srv/ and action/ into build/interfaces; return the folder laid out like a prefix."""
-    build, staged = ROOT / "build" / "interfaces", ROOT / "build" / "interfaces-installed"
+def generate_interfaces() -> list[Path]:
+    """Run CMake on msg/, srv/ and action/ into build/; return the folders laid out like a prefix."""
+    staged = [cmake_install(ROOT, ROOT / "build" / "interfaces", "-DR4_INTERFACES_ONLY=ON")]
+    if not any((dist.metadata["Name"] or "").endswith("tf2-msgs") for dist in distributions()):
+        # The type of /tf isn't among the wheels: one message with one field.
+        source = ROOT / "build" / "tf2_msgs-source"
+        for name, text in TF2_MSGS.items():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_text(text)
+        staged.append(cmake_install(source, ROOT / "build" / "tf2_msgs"))
+    return staged
+
+
+def cmake_install(source: Path, build: Path, *options: str) -> Path:
+    """Configure, build and install a CMake project of interfaces; return the folder that it was installed to."""
     prefix = sys.prefix
     env = dict(os.environ, AMENT_PREFIX_PATH=prefix, CMAKE_PREFIX_PATH=prefix, ROS_VERSION="2", ROS_PYTHON_VERSION="3")
     env["PATH"] = os.pathsep.join([str(Path(prefix) / "bin"), env.get("PATH", "")])
     cmake = shutil.which("cmake", path=env["PATH"])
     if cmake is None:
         sys.exit("r4_ros: CMake is needed to generate the interfaces: pip install cmake")
-    options = ["-DR4_INTERFACES_ONLY=ON", "-DBUILD_TESTING=OFF", f"-DCMAKE_INSTALL_PREFIX={staged}"]
+    staged = build.with_name(f"{build.name}-installed")
     shutil.rmtree(staged, ignore_errors=True)
+    settings = [f"-DPython3_EXECUTABLE={sys.executable}", "-DBUILD_TESTING=OFF", f"-DCMAKE_INSTALL_PREFIX={staged}"]
     for command in (
-        [cmake, "-S", str(ROOT), "-B", str(build), f"-DPython3_EXECUTABLE={sys.executable}", *options],
+        [cmake, "-S", str(source), "-B", str(build), *settings, *options],
         [cmake, "--build", str(build), "--parallel", str(os.cpu_count() or 1)],
         [cmake, "--install", str(build)],
     ):
-        if subprocess.run(command, env=env, stdout=sys.stderr).returncode:
-            sys.exit("r4_ros: the interfaces could not be generated; CMake says why above")
+        subprocess.run(command, env=env, check=True, stdout=sys.stderr)
     return staged
 
 
@@ -62,12 +101,12 @@ class InstallInterfaces(install_data):
 
     def run(self) -> None:
         """Fill data_files from what CMake made, then install them under sys.prefix."""
-        staged = generate_interfaces()
         folders: dict[str, list[str]] = {}
-        for file in sorted(path for path in staged.rglob("*") if path.is_file()):
-            relative = file.relative_to(staged)
-            if wanted(relative):
-                folders.setdefault(str(relative.parent), []).append(os.path.relpath(file, ROOT))
+        for staged in generate_interfaces():
+            for file in sorted(path for path in staged.rglob("*") if path.is_file()):
+                relative = file.relative_to(staged)
+                if wanted(relative):
+                    folders.setdefault(str(relative.parent), []).append(os.path.relpath(file, ROOT))
         if "editable_wheel" not in self.distribution.command_obj:  # an editable install reads them from the checkout
             for name in ("launch", "config"):
                 files = [str(path.relative_to(ROOT)) for path in sorted((ROOT / name).iterdir()) if path.is_file()]
