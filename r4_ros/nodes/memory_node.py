@@ -1,0 +1,224 @@
+"""memory_node: frame records in; acks, entries, events, markers and retrievals out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from std_msgs.msg import Header
+from visualization_msgs.msg import MarkerArray
+
+from r4_ros import msg, srv
+from r4_ros.adapters.embedders import make_embedder
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import NotPermitted, WriterRefused
+from r4_ros.core.model import FOREVER, Frame, PlacedEntry, Receipt
+from r4_ros.memory.library import Library, open_library
+from r4_ros.memory.regions import load_regions
+from r4_ros.nodes import convert, qos
+from r4_ros.nodes.base import Job, R4Node, run
+from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
+from r4_ros.nodes.diagnostics import Report
+from r4_ros.nodes.markers import memory_markers
+from r4_ros.nodes.paths import ros_home, snapshot_path
+from r4_ros.nodes.worker import Worker
+from r4_ros.nodes.writers import Writers
+
+ENTRIES_PERIOD_S = 1.0
+WAITING_FRAMES = 1000
+
+
+class MemoryNode(R4Node[MemoryConfig]):
+    """Stores what the agents' cameras saw and answers retrievals. All writing happens on one thread."""
+
+    def __init__(self, **node_options: Any) -> None:
+        self._library: Library | None = None
+        self._map_frames: dict[str, str] = {}
+        self._published_revision = -1
+        self._sent_revision = 0
+        super().__init__("memory_node", MemoryConfig, **node_options)
+
+    @property
+    def library(self) -> Library:
+        """The memory; opened in configure."""
+        assert self._library is not None
+        return self._library
+
+    def configure(self) -> None:
+        """Open the database and make topics and services."""
+        config = self.config
+        path = ros_home(config.db)
+        self._library = open_library(path, config, make_embedder(config.embedder))
+        if config.regions_file:
+            self._library.set_regions(load_regions(Path(config.regions_file).expanduser()))
+        self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else path.parent / "snapshots"
+        self._writers = Writers(config.writer_silence_s)
+        self._published_revision, self._sent_revision = -1, self._library.revision
+        self._writer: Worker[Job] = self._worker("r4-store", WAITING_FRAMES)
+        self._queries: Worker[Job] = self._worker("r4-queries", 0)
+        self._acks = self.advertise(msg.ObservationAck, "memory/acks", qos.EVENTS)
+        self._entries = self.advertise(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
+        self._deltas = self.advertise(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
+        self._events = self.advertise(msg.MemoryEvent, "memory/events", qos.EVENTS)
+        self._markers = self.advertise(MarkerArray, "memory/markers", qos.LATCHED)
+        self.serve(srv.Retrieve, "memory/retrieve", self._retrieve, self._queries)
+        self.serve(srv.UpsertObservations, "memory/upsert", self._upsert, self._writer)
+        self.serve(srv.AddEpisode, "memory/add_episode", self._add_episode, self._writer)
+        self.serve(srv.Snapshot, "memory/snapshot", self._snapshot, self._queries)
+
+    def _worker(self, name: str, capacity: int) -> Worker[Job]:
+        return Worker(
+            name,
+            lambda job: job(),
+            lambda error: self.note(name, error),
+            capacity,
+            lambda _: self.counts.add("frames_dropped"),
+        )
+
+    def activate(self) -> None:
+        """Listen to the agents; publish what is known."""
+        for topic in self._observation_topics():
+            self.subscribe(msg.ObservationArray, topic, self._on_observations, qos.OBSERVATIONS)
+        self.subscribe(msg.Episode, "memory/episodes", self._on_episode, qos.EVENTS)
+        self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries))
+        self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
+        self._writer.offer(self._publish_entries)
+
+    def _observation_topics(self) -> list[str]:
+        """Of the agents' namespaces; of this node's own where none are given."""
+        agents = [name.strip("/") for name in self.config.agents]
+        return [f"/{name}/perception/observations" for name in agents] or ["perception/observations"]
+
+    def cleanup(self) -> None:
+        """Finish what is being written and close the database."""
+        for name in ("_writer", "_queries"):
+            worker: Worker[Job] | None = getattr(self, name, None)
+            if worker is not None and not worker.close():
+                self.get_logger().error(f"{name} is still at work")
+        if self._library is not None:
+            self._library.close()
+            self._library = None
+
+    # Writing.
+
+    def _on_observations(self, message: Any) -> None:
+        self.counts.add("frames")
+        self._writer.offer(lambda: self._store(message))
+
+    def _store(self, message: Any) -> None:
+        """Store one frame record and acknowledge it, after COMMIT."""
+        frame = convert.frame_from_msg(message)
+        try:
+            receipt = self._ingest(frame)
+        except Exception as error:
+            self._acks.publish(convert.ack_to_msg(frame, None, error))
+            if isinstance(error, WriterRefused):
+                self.get_logger().error(str(error), throttle_duration_sec=2.0)
+            self.counts.add(f"refused.{convert.outcome(error).code}")
+            raise
+        self._acks.publish(convert.ack_to_msg(frame, receipt))
+
+    def _ingest(self, frame: Frame) -> Receipt:
+        self._writers.admit(frame.agent_id, frame.writer)
+        receipt = self.library.ingest(frame)
+        self.counts.add("observations", receipt.stored)
+        self._map_frames[frame.map_id] = frame.map_frame
+        if receipt.revision > self._sent_revision:
+            self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision))
+            self._sent_revision = receipt.revision
+        for event in receipt.events:
+            self._events.publish(convert.event_to_msg(event))
+        return receipt
+
+    def _upsert(self, request: Any, response: Any) -> Any:
+        frame = convert.frame_from_msg(request.frame)
+        if frame.agent_id != self.agent_id and frame.agent_id not in self.config.agents:
+            raise NotPermitted(f"this memory takes observations of {self._served()}, not of '{frame.agent_id}'")
+        receipt = self._ingest(frame)
+        response.revision, response.stored = receipt.revision, receipt.stored
+        return response
+
+    def _served(self) -> str:
+        return ", ".join(f"'{name}'" for name in self.config.agents or [self.agent_id])
+
+    def _on_episode(self, message: Any) -> None:
+        self._writer.offer(lambda: self._keep_episode(message))
+
+    def _add_episode(self, request: Any, response: Any) -> Any:
+        response.episode_id = self._keep_episode(request.episode)
+        return response
+
+    def _keep_episode(self, message: Any) -> str:
+        self.counts.add("episodes")
+        return self.library.add_episode(convert.episode_from_msg(message))
+
+    # Reading.
+
+    def _retrieve(self, request: Any, response: Any) -> Any:
+        self.counts.add("retrievals")
+        return fill_retrieval(response, self.library.retrieve(query_from_request(request)))
+
+    def _snapshot(self, request: Any, response: Any) -> Any:
+        path = snapshot_path(self._snapshots, request.name)
+        self.library.snapshot(path)
+        response.path, response.bytes = str(path), path.stat().st_size
+        return response
+
+    def _near_entries(self) -> list[PlacedEntry]:
+        """At most ``entries_limit`` entries, nearest to the agents; several agents take turns."""
+        limit = self.config.entries_limit
+        chosen: dict[str, PlacedEntry] = {}
+        near = [list(self.library.entries_near(agent, limit)) for agent in self.library.agents() or [self.agent_id]]
+        for rank in range(max(map(len, near))):
+            for entries in near:
+                if rank < len(entries):
+                    chosen.setdefault(entries[rank].entry_id, entries[rank])
+        return list(chosen.values())[:limit]
+
+    def _publish_entries(self) -> None:
+        revision = self.library.revision
+        if revision != self._published_revision:
+            self._entries.publish(self._entries_message(self._near_entries(), (), revision, from_revision=0))
+            self._published_revision = revision
+
+    def _entries_message(
+        self, entries: Sequence[PlacedEntry], removed: Sequence[str], revision: int, from_revision: int | None = None
+    ) -> msg.ObjectEntryArray:
+        return msg.ObjectEntryArray(
+            header=self._header(),
+            from_revision=self._sent_revision if from_revision is None else from_revision,
+            to_revision=revision,
+            entries=[convert.entry_to_msg(entry) for entry in entries],
+            removed=list(removed),
+        )
+
+    def _header(self) -> Header:
+        frame = next(iter(self._map_frames.values()), "map")
+        return Header(stamp=self.get_clock().now().to_msg(), frame_id=frame)
+
+    def _offer_markers(self) -> None:
+        if self._markers.get_subscription_count():
+            self._queries.offer(self._publish_markers)
+
+    def _publish_markers(self) -> None:
+        trails = [self.library.trail(agent, -FOREVER, FOREVER) for agent in self.library.agents()]
+        self._markers.publish(memory_markers(self._near_entries(), trails, self._header()))
+
+    def report(self) -> Report:
+        """Who is heard, and how much is stored."""
+        problems = []
+        for topic in self._observation_topics():
+            if not self.count_publishers(topic):
+                problems.append(f"nobody publishes {self.resolve_topic_name(topic)}: is the perception node active?")
+        return Report(problems, {"revision": self.library.revision, "waiting": self._writer.pending})
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until it is told to stop."""
+    return run(MemoryNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

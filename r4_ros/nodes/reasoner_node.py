@@ -1,0 +1,139 @@
+"""reasoner_node: questions in plain language in, answers with evidence out."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+
+from r4_ros import action, msg, srv
+from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.errors import NotReady
+from r4_ros.core.model import Answer, Query, Question, TraceStep
+from r4_ros.nodes import qos
+from r4_ros.nodes.base import Job, R4Node, run
+from r4_ros.nodes.clients import RemoteMemory
+from r4_ros.nodes.convert import outcome
+from r4_ros.nodes.convert_queries import answer_to_msg, question_from_request, step_to_msg
+from r4_ros.nodes.diagnostics import Report
+from r4_ros.nodes.worker import Worker
+from r4_ros.reasoner.answer import Reasoner
+
+RECORDING_NS = 3600 * 1_000_000_000
+"""A memory whose newest stamp is farther from the node's clock is a recording: its own newest stamp is 'now'."""
+
+
+class ReasonerNode(R4Node[ReasonerConfig]):
+    """Answers one question after the other on its own thread; service and action share the code."""
+
+    def __init__(self, **node_options: Any) -> None:
+        super().__init__("reasoner_node", ReasonerConfig, **node_options)
+
+    def configure(self) -> None:
+        """Load the planner and make the topics, the service and the action."""
+        self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
+        self._reasoner = Reasoner(self._memory, self.config)
+        self._stopping = threading.Event()
+        self._worker: Worker[Job] = Worker("r4-reasoner", lambda job: job(), lambda error: self.note("answer", error))
+        self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)
+        self.serve(srv.QueryMemory, "reasoner/query_memory", self._query, self._worker)
+        server = ActionServer(
+            self,
+            action.AnswerQuestion,
+            "reasoner/answer_question",
+            self._execute,
+            goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+        self.keep(server, lambda made: made.destroy())
+
+    def cleanup(self) -> None:
+        """Abandon the question at work."""
+        self._stopping.set()
+        if not self._worker.close():
+            self.get_logger().error("a question is still at work")
+
+    def on_config(self, config: ReasonerConfig) -> None:
+        """Live limits hold from the next question on."""
+        if self._configured:
+            self._worker.offer(lambda: setattr(self, "_reasoner", Reasoner(self._memory, config)))
+
+    def _query(self, request: Any, response: Any) -> Any:
+        self._fill(response, request, self._stopping, None)
+        return response
+
+    async def _execute(self, goal: Any) -> Any:
+        """The same as the service; a cancelled goal ends the retrieval it waits for."""
+        result = action.AnswerQuestion.Result()
+        cancelled = threading.Event()
+
+        def progress(step: TraceStep) -> None:
+            if goal.is_cancel_requested or self._stopping.is_set():
+                cancelled.set()
+            feedback = action.AnswerQuestion.Feedback(step=step_to_msg(step))
+            goal.publish_feedback(feedback)
+
+        watch = self.every(0.05, lambda: cancelled.set() if goal.is_cancel_requested else None)
+        try:
+            await self.in_background(self._worker, lambda: self._fill(result, goal.request, cancelled, progress))
+        except Exception as error:
+            self.note("reasoner/answer_question", error)
+            result.outcome = outcome(error)
+        finally:
+            self.forget(watch)
+        if goal.is_cancel_requested:
+            goal.canceled()
+        elif result.outcome.code:
+            goal.abort()
+        else:
+            goal.succeed()
+        return result
+
+    def _fill(
+        self, reply: Any, request: Any, cancelled: threading.Event, progress: Callable[[TraceStep], None] | None
+    ) -> None:
+        """Answer on the worker; write the answer into the reply and publish it."""
+        self.counts.add("questions")
+        if cancelled.is_set():
+            raise NotReady("the question was cancelled")
+        self._memory.begin(cancelled, progress)
+        question = question_from_request(request, self.config.deadline_s, self.config.max_rounds)
+        answer = self._reasoner.answer(self._situated(question))
+        self.counts.add(f"verdict.{answer.verdict.value}")
+        reply.answer = self._message(answer)
+        self._answers.publish(reply.answer)
+
+    def _situated(self, question: Question) -> Question:
+        """The question with 'me' and 'now' filled in: this agent, and the node's clock where the memory is live."""
+        situated = replace(question, ego_agent=question.ego_agent or self.config.agent_id)
+        if situated.now_ns is not None:
+            return situated
+        now_ns = self.get_clock().now().nanoseconds
+        newest_ns = self._memory.retrieve(Query(limit=1), situated.deadline_s).now_ns
+        live = newest_ns and abs(now_ns - newest_ns) < RECORDING_NS
+        return replace(situated, now_ns=now_ns if live else None)
+
+    def _message(self, answer: Answer) -> msg.Answer:
+        message = answer_to_msg(answer)
+        message.outcome = outcome()
+        return message
+
+    def report(self) -> Report:
+        """Whether the memory is there."""
+        problems = []
+        if not self._memory.ready:
+            problems.append(f"nobody offers {self.resolve_service_name('memory/retrieve')}: is the memory node active?")
+        return Report(problems, {"waiting": self._worker.pending})
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until it is told to stop."""
+    return run(ReasonerNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
