@@ -27,7 +27,7 @@ def pixels(scene: Scene, path: Path, size: int = 700) -> np.ndarray:
 
 
 def has(picture: np.ndarray, colour: tuple[int, ...], tolerance: int = 25) -> bool:
-    plot = picture[:, : picture.shape[1] - 290]
+    plot = picture[80:-70, : picture.shape[1] - 290]
     return bool((np.abs(plot - np.array(colour[:3])).max(axis=2) <= tolerance).sum() > 8)
 
 
