@@ -1,0 +1,161 @@
+"""The ``TaskStore`` of the experience room in one SQLite file: tasks and feedback, nothing that the memory knows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from r4_ros.core.errors import ExperienceError, StoreError
+from r4_ros.core.model import (
+    AnswerValue,
+    Feedback,
+    FeedbackRecord,
+    Pose,
+    Question,
+    TaskRecord,
+    TraceStep,
+    Verdict,
+)
+from r4_ros.memory.sqlite_file import Migration, Row, open_sqlite
+
+APPLICATION_ID = 0x52344558  # 'R4EX'
+
+MIGRATIONS: tuple[Migration, ...] = (
+    (
+        """CREATE TABLE task(
+            task_no INTEGER PRIMARY KEY, task_id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL,
+            stamp_ns INTEGER NOT NULL, question TEXT NOT NULL, form TEXT NOT NULL, verdict TEXT NOT NULL,
+            answer TEXT NOT NULL, value TEXT NOT NULL, value_frame TEXT NOT NULL, confidence REAL NOT NULL,
+            evidence_ids TEXT NOT NULL, trace TEXT NOT NULL)""",
+        """CREATE TABLE feedback(
+            feedback_no INTEGER PRIMARY KEY, task_no INTEGER NOT NULL REFERENCES task, feedback INTEGER NOT NULL,
+            stamp_ns INTEGER NOT NULL, correction TEXT NOT NULL, source TEXT NOT NULL)""",
+        "CREATE INDEX feedback_task ON feedback(task_no)",
+    ),
+)
+
+_TASK = """task_id, agent_id, stamp_ns, question, form, verdict, answer, value, value_frame, confidence,
+    evidence_ids, trace"""
+
+
+class SqliteTaskStore:
+    """Tasks and what was said about them, durable on return also across power loss (tasks are rare).
+
+    Raises StoreError and SchemaError where the file can't be used, ExperienceError where a record is refused.
+    """
+
+    def __init__(self, path: str | Path, read_only: bool = False) -> None:
+        self._file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability="full", read_only=read_only)
+
+    def add_task(self, record: TaskRecord) -> bool:
+        """Store a task; False where it was there already. Raises ExperienceError where its id is another task's."""
+        row = _task_row(record)
+        with self._file.transaction():
+            known = self._file.execute(f"SELECT {_TASK} FROM task WHERE task_id = ?", (record.task_id,))
+            if not known:
+                marks = ", ".join("?" * len(row))
+                self._file.execute(f"INSERT INTO task({_TASK}) VALUES ({marks})", row)
+                return True
+        if known[0] != row:
+            raise ExperienceError(f"task '{record.task_id}' is recorded with another content: task ids must be unique")
+        return False
+
+    def add_feedback(self, record: FeedbackRecord) -> None:
+        """Append to the feedback of a task. Raises ExperienceError where the task isn't recorded."""
+        with self._file.transaction():
+            known = self._file.execute("SELECT task_no FROM task WHERE task_id = ?", (record.task_id,))
+            if not known:
+                raise ExperienceError(f"no task '{record.task_id}' was recorded here: nothing to give feedback on")
+            self._file.execute(
+                "INSERT INTO feedback(task_no, feedback, stamp_ns, correction, source) VALUES (?, ?, ?, ?, ?)",
+                (known[0][0], int(record.feedback), record.stamp_ns, record.correction, record.source),
+            )
+
+    def task(self, task_id: str) -> TaskRecord | None:
+        """The record of a task; None: unknown."""
+        rows = self._file.execute(f"SELECT {_TASK} FROM task WHERE task_id = ?", (task_id,))
+        return _task_of(rows[0]) if rows else None
+
+    def feedback(self, task_id: str) -> tuple[FeedbackRecord, ...]:
+        """All that was said about a task, in the order in which it came."""
+        rows = self._file.execute(
+            """SELECT feedback, f.stamp_ns, correction, source FROM feedback f JOIN task USING(task_no)
+            WHERE task_id = ? ORDER BY feedback_no""",
+            (task_id,),
+        )
+        return tuple(FeedbackRecord(task_id, Feedback(row[0]), *row[1:]) for row in rows)
+
+    def tasks(self, limit: int = 100) -> tuple[TaskRecord, ...]:
+        """The tasks recorded last, latest first."""
+        rows = self._file.execute(f"SELECT {_TASK} FROM task ORDER BY task_no DESC LIMIT ?", (limit,))
+        return tuple(_task_of(row) for row in rows)
+
+    def tally(self) -> dict[Feedback | None, int]:
+        """How many tasks have which latest feedback; None: nothing was said yet."""
+        rows = self._file.execute(
+            """SELECT (SELECT feedback FROM feedback f WHERE f.task_no = t.task_no ORDER BY feedback_no DESC LIMIT 1)
+            AS latest, count(*) FROM task t GROUP BY latest ORDER BY latest"""
+        )
+        return {None if value is None else Feedback(value): count for value, count in rows}
+
+    def problems(self) -> list[str]:
+        """What an integrity check finds; empty: sound."""
+        return self._file.problems()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+
+def _task_row(record: TaskRecord) -> Row:
+    return (
+        record.task_id,
+        record.agent_id,
+        record.stamp_ns,
+        _dump(asdict(record.question)),
+        record.form,
+        record.verdict.value,
+        record.text,
+        _dump(record.value),
+        record.value_frame,
+        record.confidence,
+        _dump(record.evidence_ids),
+        _dump([asdict(step) for step in record.trace]),
+    )
+
+
+def _task_of(row: Row) -> TaskRecord:
+    (task_id, agent_id, stamp_ns, question, form, verdict, text, value, frame, confidence, evidence, trace) = row
+    try:
+        return TaskRecord(
+            task_id=task_id,
+            agent_id=agent_id,
+            stamp_ns=stamp_ns,
+            question=_question_of(json.loads(question)),
+            form=form,
+            verdict=Verdict(verdict),
+            text=text,
+            value=_value_of(json.loads(value)),
+            value_frame=frame,
+            confidence=confidence,
+            evidence_ids=tuple(json.loads(evidence)),
+            trace=tuple(TraceStep(**step) for step in json.loads(trace)),
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise StoreError(f"task '{task_id}' can't be read, its row is damaged: {error}") from error
+
+
+def _question_of(fields: dict[str, Any]) -> Question:
+    viewpoint = fields.pop("viewpoint")
+    pose = Pose(tuple(viewpoint["position"]), tuple(viewpoint["orientation"])) if viewpoint else None
+    return Question(**{**fields, "agents": tuple(fields["agents"])}, viewpoint=pose)
+
+
+def _value_of(value: Any) -> AnswerValue:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
