@@ -55,6 +55,7 @@ class Segment:
     """One instance in an image.
 
     mask: bool [h, w] in the window whose upper left pixel is (left, top); so 30 masks cost no 30 images.
+    depth: float32 [h, w] metres, where the segmenter knows more than the image (screens and glass give no depth).
     """
 
     label: str
@@ -63,6 +64,7 @@ class Segment:
     top: int
     mask: npt.NDArray[np.bool_]
     track_id: str = ""
+    depth: Float32Array | None = None
 
 
 class Segmenter(Protocol):
