@@ -45,7 +45,7 @@ class PerceptionConfig:
     detector_classes: str = param("coco80", "'coco80' or a text file with one class name a line")
     detector_decoding: str = param("centernet", "how outputs become boxes", choices=("centernet", "yolo"))
     detector_confidence: float = param(0.35, "detections below are dropped", low=0.0, high=1.0, live=True)
-    label_legend: str = param("", "JSON or YAML file id -> name for the label image; empty: names on ~/label_info")
+    label_legend: str = param("", "JSON or YAML file id -> name for the label image; empty: names on label/label_info")
     compressed: bool = param(False, "subscribe to color/image_raw/compressed instead of color/image_raw")
     map_frame: str = param("map", "fixed frame that places are kept in, z up")
     odom_frame: str = param("odom", "continuous frame; empty: there is none")
