@@ -21,6 +21,7 @@ app = typer.Typer(
 
 
 def load_commands() -> None:
+    """Let every command that is there register itself."""
     for name in COMMANDS:
         if importlib.util.find_spec(f"r4_ros.cli.{name}"):
             importlib.import_module(f"r4_ros.cli.{name}").register(app)

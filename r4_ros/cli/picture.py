@@ -85,7 +85,7 @@ class Sheet:
 
 
 def draw(scene: Scene, path: Path, size: int = 1600) -> Path:
-    """Draw the scene as PNG, ``size`` pixels wide. Raises InvalidArgument where there is nothing to draw."""
+    """Draw the scene as PNG, ``size`` pixels wide. Raises InvalidArgument if that can't be done."""
     points = scene.points()
     if not points:
         raise InvalidArgument("the memory is empty: there is nothing to draw at that time")
@@ -106,7 +106,10 @@ def draw(scene: Scene, path: Path, size: int = 1600) -> Path:
     _header(pencil, scene)
     _legend(pencil, sheet, scene, hidden)
     _scale_bar(pencil, sheet)
-    pencil.save(path)
+    try:
+        pencil.save(path)
+    except OSError as error:
+        raise InvalidArgument(f"can't write the picture {path}: {error.strerror or error}") from error
     return path
 
 
@@ -136,7 +139,7 @@ def _ground(pencil: Pencil, sheet: Sheet, scene: Scene) -> None:
     pencil.panel(sheet.plot, (255, 255, 255), GRID)
     for index, region in enumerate(scene.regions):
         pencil.polygon([sheet.at(p) for p in region.polygon], ROOMS[index % len(ROOMS)])
-    step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10**6) if s * sheet.metre >= 40)
+    step = int(_round_length(40 / sheet.metre, 1))
     for k in range(math.ceil(sheet.left_m / step), math.floor(sheet.left_m + (right - left) / sheet.metre) // step + 1):
         x = sheet.at((k * step, 0))[0]
         pencil.line([(x, top), (x, bottom)], (*GRID[:3], 150), 0.5 if k else 1.2)
@@ -146,6 +149,12 @@ def _ground(pencil: Pencil, sheet: Sheet, scene: Scene) -> None:
         pencil.line([(left, y), (right, y)], (*GRID[:3], 150), 0.5 if k else 1.2)
     for region in scene.regions:
         pencil.outline([sheet.at(p) for p in region.polygon], WALL, 2.2)
+
+
+def _round_length(least: float, smallest: float) -> float:
+    """The first of 1, 2, 5, 10 ... times ``smallest`` that isn't less."""
+    steps = (smallest * base * 10**power for power in range(12) for base in (1, 2, 5))
+    return next((step for step in steps if step >= least), least)
 
 
 def _way(pencil: Pencil, sheet: Sheet, walk: Walk, colour: Colour) -> None:
@@ -336,7 +345,7 @@ def _entry(pencil: Pencil, x: float, y: float, text: str, number: str) -> float:
 
 def _scale_bar(pencil: Pencil, sheet: Sheet) -> None:
     x, y = sheet.plot[0] + 4, sheet.plot[3] + FOOTER - 12
-    length = next(m for m in (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 10**4) if m * sheet.metre >= 70)
+    length = _round_length(70 / sheet.metre, 0.1)
     end = x + length * sheet.metre
     pencil.line([(x, y - 5), (x, y), (end, y), (end, y - 5)], INK, 1.6)
     pencil.text((end + 10, y - 9), f"{length:g} m", 13, INK)

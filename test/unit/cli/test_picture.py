@@ -56,10 +56,11 @@ def test_the_picture_is_as_wide_as_asked(tmp_path: Path, size: int) -> None:
     [
         Scene("", 0, 0, (Thing("a", "", "", ((3.0, 3.0),), 0.0, EntryState.UNKNOWN),)),
         Scene("", 0, 0, (), (Walk("", (((1.0, 1.0, 0.0),),), 0.0, 0.0),)),
+        Scene("", 0, 0, (), (Walk("", (((0.0, 0.0, 0.0),), ((4e6, 4e6, 1.0),)), 0.0, 0.0),)),
         Scene("", 0, 0, (), (), (Region("", ((0.0, 0.0), (900.0, 0.0), (900.0, 1.0))),)),
         Scene("", 0, 0, tuple(thing(EntryState.PRESENT, f"شيء 物 {k} " + "x" * 90) for k in range(60))),
     ],
-    ids=["one point", "a robot that stands", "a long thin region", "many long names on one spot"],
+    ids=["one point", "a robot that stands", "very far apart", "a long thin region", "many long names on one spot"],
 )
 def test_odd_memories_are_drawn_too(tmp_path: Path, scene: Scene) -> None:
     assert pixels(scene, tmp_path).std() > 0
@@ -68,6 +69,11 @@ def test_odd_memories_are_drawn_too(tmp_path: Path, scene: Scene) -> None:
 def test_nothing_to_draw_is_said(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="nothing to draw"):
         draw(Scene("", 0, 0), tmp_path / "memory.png")
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="can't write the picture"):
+        draw(Scene("", 0, 1, (thing(EntryState.PRESENT),)), tmp_path / "no" / "memory.png")
 
 
 def test_the_time_span_in_words() -> None:
