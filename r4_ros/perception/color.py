@@ -54,7 +54,9 @@ def _classify(lab: npt.NDArray[np.float32], white: float) -> npt.NDArray[np.int6
         (grey & (lightness < 28), "black"),
         (grey & (lightness >= 78), "white"),
         (grey, "gray"),
+        (warm & (hue >= 45) & (chroma < 22) & (lightness >= 72), "white"),  # cream, or white under warm light
         (warm & (hue >= 45) & (lightness < 68) & (chroma < 50), "brown"),
+        (warm & (hue >= 45) & (hue < 85) & (chroma < 42), "brown"),  # light wood
         (warm & (hue < 45) & (lightness < 40) & (chroma < 32), "brown"),
         (((hue >= 330) | (hue < 30)) & (lightness >= 62), "pink"),
         ((hue >= 335) | (hue < 48), "red"),

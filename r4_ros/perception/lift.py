@@ -56,7 +56,9 @@ def lift(
     depth: float32 [H, W] registered to the pinhole camera, 0 unknown. ``area``: see measured_area.
     """
     height, width = segment.mask.shape
-    window = depth[segment.top : segment.top + height, segment.left : segment.left + width]
+    window = segment.depth
+    if window is None:
+        window = depth[segment.top : segment.top + height, segment.left : segment.left + width]
     core = _core(segment.mask, window, min_points)
     rows, columns = np.nonzero(core)
     if len(rows) < min_points:
@@ -73,7 +75,10 @@ def lift(
     low, high = _robust_bounds(to_map.astype(np.float32) @ points)
     extent = np.maximum(high - low, MIN_EXTENT_M)
     centre = to_map.T @ ((low + high) / 2)
-    covariance = _covariance(points, centre, extent, to_map, camera)
+    guessed = (
+        float(np.mean(depth[rows + segment.top, columns + segment.left] == 0)) if segment.depth is not None else 0.0
+    )
+    covariance = _covariance(points, centre, extent, to_map, camera, guessed)
     box = Box(Pose(vec3(centre), quat_conjugate(sensor_orientation)), vec3(extent))
     flat = covariance.ravel().tolist()
     return Lifted(box, tuple(flat), _visibility(segment, depth, area), len(z), core)
@@ -110,12 +115,13 @@ def _robust_bounds(points: Float32Array) -> tuple[FloatArray, FloatArray]:
 
 
 def _covariance(
-    points: Float32Array, centre: FloatArray, extent: FloatArray, to_map: FloatArray, camera: Intrinsics
+    points: Float32Array, centre: FloatArray, extent: FloatArray, to_map: FloatArray, camera: Intrinsics, guessed: float
 ) -> FloatArray:
     """Of the box's centre, [3, 3] m^2 in the sensor frame.
 
     Depth noise along the ray (common to all points, so it doesn't average out), the mask's error across it, the spread
-    of the points over their number, and the back, which nobody saw: uncertain along the ray by the box's size.
+    of the points over their number, and the back, which nobody saw: uncertain along the ray by the box's size, as is
+    the ``guessed`` share of the points, whose depth wasn't measured.
     """
     distance = max(float(np.linalg.norm(centre)), 1e-3)
     ray = centre / distance
@@ -123,12 +129,12 @@ def _covariance(
     in_map = np.abs(to_map @ ray)
     seen_depth = float(in_map @ extent)
     width = float(np.sort(extent)[1])
-    unseen = max(0.0, width - seen_depth) / 4
+    unseen = max(0.0, width - seen_depth, guessed * width) / 4
     along = depth_sigma(float(centre[2])) ** 2 + unseen**2
     spread = np.cov(points.astype(float)) / points.shape[1]
     total: FloatArray = spread + along * np.outer(ray, ray) + across**2 * (np.eye(3) - np.outer(ray, ray))
-    total = (total + total.T) / 2 + 1e-8 * np.eye(3)
-    return total
+    symmetric: FloatArray = (total + total.T) / 2
+    return symmetric + 1e-8 * np.eye(3, dtype=float)
 
 
 def _visibility(segment: Segment, depth: Float32Array, area: tuple[int, int, int, int]) -> Visibility:
