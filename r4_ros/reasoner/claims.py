@@ -1,0 +1,107 @@
+"""What a yes/no question says of its target: where it is, what it is like, or what has happened to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from r4_ros.reasoner import lexicon, temporal
+from r4_ros.reasoner.form import Ask
+from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
+from r4_ros.reasoner.parse import NounPhrase, Reading
+from r4_ros.reasoner.spatial import Place
+
+DIRECTIONS = frozenset("left right behind front ahead back".split())
+ANY_CHANGE: tuple[EventName, ...] = ("changed", "moved", "appeared", "disappeared")
+SWITCHES = frozenset("on off".split())
+
+
+def claim_of(
+    reading: Reading, ask: Ask, target: NounPhrase | None, places: list[Place], masked: frozenset[int], end: int
+) -> tuple[Claim | None, Place | None, Ask]:
+    """The claim, the spatial restriction that is really the claim, and what property is asked about."""
+    if ask.form is Form.CHOOSE:
+        return None, *_choice(ask, target, places)
+    if ask.form is Form.COMPARE:
+        return None, None, ask if ask.asked else replace(ask, asked=_compared(reading, ask, end))
+    if ask.form is not Form.VERIFY:
+        return None, None, ask
+    begin = target.end if target is not None else ask.end
+    negate = any(w in ("n't", "not") for w in reading.lowers[ask.start : end])
+    happened = next(
+        (e for i in range(begin, end) if i not in masked and (e := temporal.event_word(reading, i)) is not None), None
+    )
+    if happened is not None:
+        kinds = ANY_CHANGE if happened == "changed" else (happened,)
+        asked = Asked.LOCATION if happened == "moved" else Asked.OTHER
+        return Claim(event=EventKey(kinds=kinds), negate=negate), None, replace(ask, asked=asked)
+    if any(reading.lowers[i] in ("there", "here") and reading.words[i].tag == "RB" for i in range(begin, end)):
+        still = "still" in reading.lowers
+        return Claim(still=still, negate=negate), None, replace(ask, asked=Asked.LOCATION)
+    attribute = _predicate(reading, begin, end, places, masked)
+    if attribute is not None:
+        known = Asked(attribute.name) if attribute.name else Asked.OTHER
+        return Claim(attribute=attribute, negate=negate), None, replace(ask, asked=known)
+    place = next((p for p in reversed(places) if p.subject is target and p.start >= begin and target is not None), None)
+    if place is not None and _closes(reading, place, begin, end, masked):
+        return Claim(negate=negate), place, replace(ask, asked=Asked.LOCATION)
+    return None, None, replace(ask, asked=Asked.OTHER)
+
+
+def _choice(ask: Ask, target: NounPhrase | None, places: list[Place]) -> tuple[Place | None, Ask]:
+    last = [c.split()[-1] for c in ask.choices]
+    first = [c.split()[0] for c in ask.choices]
+    found = [lexicon.property_of(w) or lexicon.property_of(f) for w, f in zip(last, first, strict=True)]
+    named = next((name for name, _ in (f for f in found if f)), None)
+    if named is not None:
+        return None, replace(ask, asked=Asked(named))
+    located = DIRECTIONS & set(" ".join(ask.choices).split()) or first[-1] in ("in", "on", "at", "under", "by", "near")
+    if located:
+        place = next((p for p in places if p.subject is target or p.subject is None), None)
+        return place, replace(ask, asked=Asked.LOCATION)
+    return None, replace(ask, asked=Asked.OTHER)
+
+
+def _compared(reading: Reading, ask: Ask, end: int) -> Asked:
+    said = set(reading.lowers[ask.start : end])
+    for words, asked in (
+        ({"color", "colour", "colors", "colours"}, Asked.COLOR),
+        ({"bigger", "larger", "smaller", "taller", "size", "wider", "higher"}, Asked.SIZE),
+        ({"shape"}, Asked.SHAPE),
+        ({"more", "fewer", "less", "number"}, Asked.NUMBER),
+        ({"material"}, Asked.MATERIAL),
+    ):
+        if said & words:
+            return asked
+    return Asked.OTHER
+
+
+def _predicate(
+    reading: Reading, begin: int, end: int, places: list[Place], masked: frozenset[int]
+) -> Attribute | None:
+    """The adjective or state word that is said of the target."""
+    inside = {i for p in places if p.subject is not None for i in range(p.start, p.end)}
+    for i in range(end - 1, begin - 1, -1):
+        word = reading.lowers[i]
+        if i in masked or i in inside:
+            continue
+        phrase = reading.phrase_at(i)
+        if phrase is not None and (phrase.head != i or phrase.determiner or phrase.modifiers):
+            continue
+        last = i + 1 == end or reading.lowers[i + 1] in (",", "?", ".", "in", "on", "at") or i + 1 in masked
+        if word in SWITCHES and not last:
+            continue
+        found = lexicon.property_of(word)
+        if found is not None:
+            return Attribute(name=found[0], value=found[1])
+    return None
+
+
+def _closes(reading: Reading, place: Place, begin: int, end: int, masked: frozenset[int]) -> bool:
+    """Whether nothing but the relation is said: no verb or adjective is left over behind the target."""
+    rest = [i for i in (*range(begin, place.start), *range(place.end, end)) if i not in masked]
+    content = ("NN", "NNS", "JJ", "VBN", "VBG", "VB", "VBD")
+    placed = ("place", "locate", "stand", "sit", "lie", "hang", "mount", "put", "be", "stay", "keep", "leave", "store")
+    return not any(
+        reading.words[i].tag in content and reading.words[i].lemma not in placed and reading.phrase_at(i) is None
+        for i in rest
+    )

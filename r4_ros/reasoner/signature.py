@@ -1,0 +1,67 @@
+"""The signature of a plan: what was understood, flat, in the terms that people label questions in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from r4_ros.reasoner import temporal
+from r4_ros.reasoner.keys import Asked, Attribute, Plan, Reference, SpatialKey, Step
+
+Signature = dict[str, Any]
+
+
+def signature(plan: Plan) -> Signature:
+    """form, target, attributes, asked, spatial, superlative and temporal as JSON-ready values."""
+    target = plan.target
+    spatial = []
+    for index, step in enumerate(plan.steps):
+        subject = "target" if index == len(plan.steps) - 1 else step.semantic.text
+        spatial += [_constraint(plan, subject, key) for key in step.spatial]
+    spatial += [_constraint(plan, "ego", key) for key in plan.ego]
+    when = temporal.primary(target.temporal)
+    others = [k.arg for k in target.temporal if k is not when and k.arg]
+    op = when.op.value if when is not None else "change" if plan.event else "none"
+    arg = " ".join([when.arg, *others]).strip() if when is not None else ""
+    return {
+        "form": plan.form.value,
+        "target": target.semantic.text,
+        "attributes": _attributes(target),
+        "asked": plan.asked.value if plan.asked and plan.asked is not Asked.AGENT else None,
+        "spatial": spatial,
+        "superlative": _superlative(plan, target),
+        "temporal": {"op": op, "arg": arg},
+    }
+
+
+def _attributes(step: Step) -> list[str]:
+    semantic = step.semantic
+    said = [_word(a) for a in semantic.attributes if a.name != "owner"]
+    said += [f"for: {semantic.purpose}"] if semantic.purpose else []
+    return said + [f"not {e}" for e in semantic.exclude] + [f"seen by {a}" for a in step.agents]
+
+
+def _word(attribute: Attribute) -> str:
+    return f"not {attribute.value}" if attribute.negate else attribute.value
+
+
+def _constraint(plan: Plan, subject: str, key: SpatialKey) -> dict[str, str]:
+    found = {"subject": subject, "relation": key.relation.value, "anchor": name_of(plan, key.reference)}
+    if key.other is not None:
+        found["anchor2"] = name_of(plan, key.other)
+    return found
+
+
+def _superlative(plan: Plan, step: Step) -> dict[str, str] | None:
+    extreme = step.superlative
+    if extreme is None:
+        return None
+    origin = extreme.side or (name_of(plan, extreme.reference) if extreme.reference is not None else "")
+    return {"by": extreme.by.value, "direction": extreme.direction, "from": origin}
+
+
+def name_of(plan: Plan, reference: Reference) -> str:
+    """What a reference is called: ego, the region's name, or the noun of the step."""
+    if reference.kind == "step":
+        semantic = plan.steps[reference.step].semantic
+        return " ".join([*(a.value for a in semantic.attributes if a.name != "owner"), semantic.text])
+    return "ego" if reference.kind == "ego" else reference.region

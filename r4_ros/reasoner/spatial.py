@@ -1,0 +1,235 @@
+"""Place in questions: words for relations, what they refer to, and the thing that they restrict."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from r4_ros.reasoner.keys import Relation
+from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
+
+R = Relation
+Words = tuple[str, ...]
+
+SIMPLE = {
+    R.ON: "on|on top of|atop|upon|onto|on the top of|covering|laying on|lying on|resting on",
+    R.IN: "in|inside|inside of|into|within|indoors in",
+    R.AT: "at",
+    R.UNDER: "under|underneath|beneath|underneath of",
+    R.BELOW: "below",
+    R.ABOVE: "above|over|hanging over|hanging above",
+    R.NEXT_TO: "next to|beside|by|alongside|adjacent to|right by|to the side of|right next to",
+    R.NEAR: "near|close to|near to|nearby|in the vicinity of|around the area of",
+    R.BETWEEN: "between|in between|in-between|in the middle between",
+    R.BEHIND: "behind|in back of|in the back of|at the back of|to the rear of",
+    R.IN_FRONT_OF: "in front of|ahead of|at the front of|directly in front of|before",
+    R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|opposite of|across",
+    R.AROUND: "around|surrounding|round",
+    R.AGAINST: "against|leaning on|leaning against|leans on|leans against",
+    R.ATTACHED_TO: "attached to|hanging on|hanging from|mounted on|hung on|hung from|fixed to|mounted to|stuck to|"
+    "hanging off",
+    R.FACING: "facing|looking at|facing towards",
+    R.CORNER: "in the corner of|at the corner of|on the corner of|in the corner",
+    R.END: "at the end of|at the far end of|on the end of",
+    R.CENTRE: "in the middle of|in the center of|in the centre of|at the center of|at the centre of|on the center of|"
+    "in the middle",
+    R.TOP: "at the top of|on the top shelf of",
+    R.BOTTOM: "at the bottom of|on the bottom of|in the bottom of",
+    R.SIDE: "on the side of|at the side of|on all sides of",
+    R.ALONG: "along",
+    R.THROUGH: "through",
+    R.SAME_ROOM: "in the same room as",
+}
+"""relation = its words, taking a noun phrase after them."""
+
+SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
+CLOCK = {
+    12: (R.IN_FRONT_OF,),
+    1: (R.IN_FRONT_OF, R.RIGHT_OF),
+    2: (R.IN_FRONT_OF, R.RIGHT_OF),
+    3: (R.RIGHT_OF,),
+    4: (R.BEHIND, R.RIGHT_OF),
+    5: (R.BEHIND, R.RIGHT_OF),
+    6: (R.BEHIND,),
+    7: (R.BEHIND, R.LEFT_OF),
+    8: (R.BEHIND, R.LEFT_OF),
+    9: (R.LEFT_OF,),
+    10: (R.IN_FRONT_OF, R.LEFT_OF),
+    11: (R.IN_FRONT_OF, R.LEFT_OF),
+}
+HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
+FILLERS = frozenset("the a an immediate far very both all just directly right either of".split())
+LINKS = frozenset(
+    """that which who is are was were 's sitting standing hanging placed located positioned lying laying mounted placed
+    stored kept found set left parked directly immediately just right also currently situated resting there things
+    stuff up put seen visible""".split()
+)
+"""Words that may stand between a noun and the preposition that restricts it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A relation in words [start, end); its anchor is a noun phrase or the asker; ``other`` only for between."""
+
+    relation: Relation
+    start: int
+    end: int
+    anchor: NounPhrase | None = None
+    ego: bool = False
+    other: NounPhrase | None = None
+    subject: NounPhrase | None = None  # None: what the question asks about
+    negate: bool = False
+
+
+def _table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
+    """Phrases that take a noun, and phrases that mean the asker's own side."""
+    taking = {tuple(p.split()): relation for relation, text in SIMPLE.items() for p in text.split("|")}
+    own: dict[Words, Relation] = {}
+    for side, relation in SIDES.items():
+        leads = ["to the", "on the", "at the", "just to the", "directly to the", "towards the", ""]
+        tails = ["", "side", "hand side", "- hand side", "-hand side"]
+        for lead, tail in itertools.product(leads, tails):
+            taking[tuple(f"{lead} {side} {tail} of".split())] = relation
+        for lead, tail in itertools.product(["to", "on", "at", "in", "towards", ""], tails):
+            for who in ("my", "your", "our"):
+                for mid in ("", "immediate", "direct", "far"):
+                    own[tuple(f"{lead} {who} {mid} {side} {tail}".split())] = relation
+        for lead, tail in itertools.product(["to the", "on the", "at the", "directly to the"], tails):
+            own[tuple(f"{lead} {side} {tail}".split())] = relation
+    for text in ("ahead", "straight ahead", "up ahead", "in front"):
+        own[tuple(text.split())] = R.IN_FRONT_OF
+    own[("behind", "my", "back")] = R.BEHIND
+    own[("at", "my", "back")] = R.BEHIND
+    return taking, own
+
+
+TAKING, OWN = _table()
+LONGEST = max(map(len, (*TAKING, *OWN)))
+
+
+def find(reading: Reading, masked: frozenset[int]) -> list[Place]:
+    """All spatial restrictions in words that aren't masked (as words of time are), with what they restrict."""
+    found: list[Place] = []
+    i = 0
+    while i < len(reading.words):
+        places = [] if i in masked else _clock_face(reading, i) or _relation(reading, i, masked)
+        found += places
+        i = max([i + 1, *(p.start + 1 for p in places), *(_phrase_end(p) for p in places)])
+    return _with_subjects(reading, found, masked) + _rooms(reading, masked)
+
+
+def _phrase_end(place: Place) -> int:
+    """Where reading goes on: before the anchor, as more may hang on it."""
+    return place.anchor.start if place.anchor is not None and place.other is None else place.end
+
+
+def _relation(reading: Reading, i: int, masked: frozenset[int]) -> list[Place]:
+    lowers = reading.lowers
+    for size in range(min(LONGEST, len(lowers) - i), 0, -1):
+        part = lowers[i : i + size]
+        own = OWN.get(part)
+        if own is not None and lowers[i + size : i + size + 1] != ("of",):
+            return [Place(own, i, i + size, ego=True)]
+        relation = TAKING.get(part)
+        if relation is None:
+            continue
+        place = _anchored(reading, relation, i, i + size, masked)
+        if place is not None:
+            return [place]
+    return []
+
+
+def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: frozenset[int]) -> Place | None:
+    lowers = reading.lowers
+    while j < len(lowers) and lowers[j] in ("directly", "immediately", "either", "both", "where"):
+        j += 1
+    if j >= len(lowers) or j in masked:
+        return None
+    if lowers[j] in EGO_WORDS and relation not in (R.IN, R.ON, R.THROUGH, R.ALONG):
+        return Place(relation, i, j + 1, ego=True)
+    phrase = reading.phrase_at(j)
+    if phrase is None or phrase.start not in (j, j - 1):
+        return None
+    if relation is R.BETWEEN:
+        return _between(reading, i, phrase)
+    if reading.words[i].lower == "in" and phrase.noun in ("front", "direction", "case", "order", "total", "way"):
+        return None
+    return Place(relation, i, phrase.end, anchor=phrase)
+
+
+def _between(reading: Reading, i: int, phrase: NounPhrase) -> Place:
+    lowers = reading.lowers
+    if lowers[phrase.end : phrase.end + 1] == ("and",):
+        if lowers[phrase.end + 1 : phrase.end + 2] and lowers[phrase.end + 1] in EGO_WORDS:
+            return Place(R.BETWEEN, i, phrase.end + 2, anchor=phrase, ego=True)
+        other = reading.phrase_at(phrase.end + 1)
+        if other is not None:
+            return Place(R.BETWEEN, i, other.end, anchor=phrase, other=other)
+    return Place(R.BETWEEN, i, phrase.end, anchor=phrase, other=phrase)
+
+
+def _clock_face(reading: Reading, i: int) -> list[Place]:
+    """'at my 4 o'clock', 'in my three o'clock direction', 'at the 12 o'clock of the rack'."""
+    lowers = reading.lowers
+    j = i + (lowers[i] in ("at", "in", "on", "to"))
+    j += lowers[j : j + 1] in (("my",), ("your",), ("the",))
+    if j == i or j + 1 >= len(lowers) or lowers[j + 1] not in ("o'clock", "oclock"):
+        return []
+    hour = int(lowers[j]) if lowers[j].isdecimal() and len(lowers[j]) < 3 else HOURS.get(lowers[j], 0)
+    if hour not in CLOCK:
+        return []
+    end = j + 2
+    end += lowers[end : end + 1] in (("direction",), ("position",))
+    if lowers[end : end + 1] == ("of",) and end + 1 < len(lowers):
+        phrase = reading.phrase_at(end + 1)
+        if phrase is not None:
+            return [Place(relation, i, phrase.end, anchor=phrase) for relation in CLOCK[hour]]
+        end += 2 if lowers[end + 1] in EGO_WORDS else 0
+    elif lowers[j - 1] == "the" and lowers[i] != "the":
+        return [Place(relation, i, end, ego=True) for relation in CLOCK[hour]]
+    return [Place(relation, i, end, ego=True) for relation in CLOCK[hour]]
+
+
+def _with_subjects(reading: Reading, places: list[Place], masked: frozenset[int]) -> list[Place]:
+    """Each relation restricts the noun phrase right before it (or the one that its fellow restricts)."""
+    done: list[Place] = []
+    for place in places:
+        subject = _subject(reading, place, done, masked)
+        negate = reading.lowers[place.start - 1 : place.start] == ("not",)
+        done.append(
+            Place(place.relation, place.start, place.end, place.anchor, place.ego, place.other, subject, negate)
+        )
+    return done
+
+
+def _subject(reading: Reading, place: Place, before: list[Place], masked: frozenset[int]) -> NounPhrase | None:
+    for earlier in before:
+        if earlier.start == place.start:
+            return earlier.subject
+    i = place.start - 1
+    while i >= 0 and (reading.lowers[i] in LINKS or i in masked) and reading.phrase_at(i) is None:
+        if reading.lowers[i] in ("is", "are", "was", "were", "'s") and _question_verb(reading, i):
+            return None
+        i -= 1
+    if i >= 0 and reading.lowers[i] == "and" and before:
+        return before[-1].subject
+    phrase = reading.phrase_at(i) if i >= 0 else None
+    if phrase is not None and place.anchor is phrase:
+        return None
+    own = next((p for p in before if p.ego and p.anchor is None and p.end == i + 1), None)
+    return own.subject if own is not None else phrase
+
+
+def _question_verb(reading: Reading, i: int) -> bool:
+    """Whether this form of 'be' is the question's own ('what is on ...'), not a relative clause's ('that is on')."""
+    return i == 0 or reading.lowers[i - 1] not in ("that", "which", "who")
+
+
+def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
+    """'the kitchen table' is a table in the kitchen; 'the table of room 12' too."""
+    found = []
+    for phrase in reading.phrases:
+        if phrase.room and phrase.start not in masked:
+            room = NounPhrase(phrase.start, phrase.start, phrase.start, phrase.room, determiner="the")
+            found.append(Place(R.IN, phrase.start, phrase.end, anchor=room, subject=phrase))
+    return found

@@ -1,0 +1,114 @@
+"""Nearest, tallest, leftmost, second from the left: which one of several is meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from r4_ros.reasoner.keys import By
+from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
+from r4_ros.reasoner.temporal import ORDINALS
+
+WORDS: dict[str, tuple[By, Literal["min", "max"]]] = {
+    "nearest": (By.DISTANCE, "min"),
+    "closest": (By.DISTANCE, "min"),
+    "farthest": (By.DISTANCE, "max"),
+    "furthest": (By.DISTANCE, "max"),
+    "largest": (By.SIZE, "max"),
+    "biggest": (By.SIZE, "max"),
+    "smallest": (By.SIZE, "min"),
+    "littlest": (By.SIZE, "min"),
+    "tallest": (By.HEIGHT, "max"),
+    "shortest": (By.HEIGHT, "min"),
+    "highest": (By.HEIGHT, "max"),
+    "lowest": (By.HEIGHT, "min"),
+    "topmost": (By.TOP, "max"),
+    "leftmost": (By.LEFT, "max"),
+    "rightmost": (By.RIGHT, "max"),
+    "oldest": (By.AGE, "max"),
+    "newest": (By.AGE, "min"),
+    "cheapest": (By.PRICE, "min"),
+}
+MOST = {"left": By.LEFT, "right": By.RIGHT}
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A superlative as read: words [start, end), the phrase it picks from (None: the target) and its reference."""
+
+    by: By
+    direction: Literal["min", "max"]
+    start: int
+    end: int
+    phrase: NounPhrase | None
+    reference: NounPhrase | None = None
+    ego: bool = False
+    side: str = ""
+    rank: int = 1
+
+
+def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
+    """All superlatives, from left to right."""
+    found = []
+    for i, word in enumerate(reading.words):
+        if i in masked:
+            continue
+        kind = WORDS.get(word.lower)
+        if kind is None and word.lower in ("most", "far") and reading.lowers[i - 1 : i] and i:
+            side = MOST.get(reading.lowers[i - 1])
+            kind = (side, "max") if side is not None else None
+        if kind is None and word.tag in ("JJS", "RBS") and word.lower not in ("most", "least", "last", "latest", "best"):
+            kind = By.OTHER, "max"
+        if kind is not None:
+            found.append(_extreme(reading, i, *kind))
+        ordinal = _ordinal(reading, i)
+        if ordinal is not None:
+            found.append(ordinal)
+    return found
+
+
+def _extreme(reading: Reading, i: int, by: By, direction: Literal["min", "max"]) -> Extreme:
+    phrase = reading.phrase_at(i)
+    end = i + 1
+    if phrase is None and i and reading.lowers[i - 1] in ("the", "is", "'s", "are", "was"):
+        phrase = reading.phrase_at(i - 2) if reading.lowers[i - 1] != "the" else None
+        phrase = None if phrase is not None and reading.lowers[i - 1] != "the" and phrase.head != i - 2 else phrase
+    elif phrase is None and i:
+        phrase = reading.phrase_at(i - 1)
+    owner_end = phrase.end if phrase is not None and phrase.start <= i < phrase.end else i + 1
+    reference, ego = None, False
+    if by is By.DISTANCE:
+        reference, ego, end = _reference(reading, i, owner_end)
+        if reference is None and not ego and phrase is not None and phrase.start <= i - 1 and phrase.end > i + 1:
+            ego = False
+    return Extreme(by, direction, i, end, phrase, reference, ego)
+
+
+def _reference(reading: Reading, i: int, after: int) -> tuple[NounPhrase | None, bool, int]:
+    """What 'nearest' is measured from: '(to|from) NP' right behind the word or its noun."""
+    lowers = reading.lowers
+    for j in (i + 1, after):
+        k = j + (lowers[j : j + 1] in (("to",), ("from",), ("by",)))
+        if k == j and j != i + 1:
+            continue
+        if k < len(lowers) and lowers[k] in EGO_WORDS | {"here"}:
+            return None, True, k + 1
+        phrase = reading.phrase_at(k) if k < len(lowers) else None
+        if phrase is not None and not phrase.start <= i < phrase.end:
+            return phrase, False, phrase.end
+    return None, False, i + 1
+
+
+def _ordinal(reading: Reading, i: int) -> Extreme | None:
+    """'second stool from the left'; 'first object' is the nearest one of a direction."""
+    rank = ORDINALS.get(reading.lowers[i], 0)
+    phrase = reading.phrase_at(i)
+    if not rank or phrase is None:
+        return None
+    lowers = reading.lowers
+    tail = lowers[phrase.end : phrase.end + 3]
+    if tail[:2] == ("from", "the") and tail[2:] in (("left",), ("right",), ("top",), ("bottom",)):
+        return Extreme(By.ORDER, "min", i, phrase.end + 3, phrase, side=tail[2], rank=rank)
+    if rank == 1 and phrase.noun in ("object", "thing", "item"):
+        return Extreme(By.DISTANCE, "min", i, i + 1, phrase, ego=True)
+    return None

@@ -1,0 +1,426 @@
+"""Time in questions: which words say when, as temporal keys."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from r4_ros.reasoner.keys import ClockTime, EventName, TemporalKey, TemporalOp
+from r4_ros.reasoner.parse import Reading
+
+UNITS = {
+    "second": 1.0,
+    "sec": 1.0,
+    "s": 1.0,
+    "minute": 60.0,
+    "min": 60.0,
+    "hour": 3600.0,
+    "hr": 3600.0,
+    "h": 3600.0,
+    "day": 86400.0,
+    "week": 604800.0,
+    "fortnight": 1209600.0,
+    "month": 2592000.0,
+    "year": 31536000.0,
+}
+NUMBERS = {
+    word: float(value)
+    for value, word in enumerate(
+        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+        seventeen eighteen nineteen twenty""".split()
+    )
+}
+NUMBERS |= {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0}
+NUMBERS |= {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0, "few": 3.0, "several": 5.0}
+ORDINALS = {w: i for i, w in enumerate("zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split())}
+NOW = (
+    ("right", "now"),
+    ("at", "the", "moment"),
+    ("at", "present"),
+    ("these", "days"),
+    ("by", "now"),
+    ("now",),
+    ("currently",),
+    ("presently",),
+    ("still",),
+    ("today",),
+    ("anymore",),
+)
+HABIT = frozenset("usually always often normally generally typically regularly".split())
+QUESTION = frozenset("what where who which how did was were is are".split())
+BE = frozenset("is are was were be been 's 're".split())
+DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow".split())
+DAY_PARTS = {"morning": (6, 12), "afternoon": (12, 18), "evening": (18, 22), "night": (22, 24)}
+EVENT_WORDS: dict[str, EventName] = {
+    "move": "moved",
+    "shift": "moved",
+    "relocate": "moved",
+    "displace": "moved",
+    "rearrange": "moved",
+    "disappear": "disappeared",
+    "vanish": "disappeared",
+    "remove": "disappeared",
+    "take": "disappeared",
+    "steal": "disappeared",
+    "appear": "appeared",
+    "arrive": "appeared",
+    "add": "appeared",
+    "return": "reappeared",
+    "reappear": "reappeared",
+    "change": "changed",
+    "alter": "changed",
+}
+"""verb -> what happened to the thing."""
+CLOCK = re.compile(r"^(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?$")
+MILITARY = re.compile(r"^([01]\d|2[0-3])([0-5]\d)$")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A temporal key, its words [start, end), and the clause [clause, end) that names an event (-1: none)."""
+
+    key: TemporalKey
+    start: int
+    end: int
+    clause: int = -1
+    happened: EventName | None = None
+    seen: Literal["", "first", "last"] = ""
+
+
+def find(reading: Reading) -> list[Mention]:
+    """All words that say when, from left to right, not overlapping."""
+    found: list[Mention] = []
+    i = 0
+    while i < len(reading.words):
+        mention = next((m for read in READERS if (m := read(reading, i)) is not None), None)
+        if mention is not None and mention.end > i:
+            found.append(mention)
+            i = mention.end
+        else:
+            i += 1
+    return found
+
+
+def primary(keys: tuple[TemporalKey, ...]) -> TemporalKey | None:
+    """The one that labels a question: since, then first/last/nth, then any that says when, then change."""
+    ranks = [
+        (TemporalOp.SINCE,),
+        (TemporalOp.NTH, TemporalOp.FIRST, TemporalOp.LAST),
+        (TemporalOp.CHANGE,),
+        tuple(op for op in TemporalOp if op not in (TemporalOp.NOW, TemporalOp.HABIT)),
+        tuple(TemporalOp),
+    ]
+    return next((key for rank in ranks for key in keys if key.op in rank), None)
+
+
+def quantity(reading: Reading, i: int) -> tuple[float, int] | None:
+    """Seconds and end of 'two hours', 'half an hour', 'a couple of minutes', '90 s' at token i."""
+    lowers = reading.lowers
+    number, j = _number(lowers, i)
+    if number is None or j >= len(lowers):
+        return None
+    unit = _unit(lowers[j])
+    if unit is None:
+        return None
+    j += 1
+    if lowers[j : j + 3] == ("and", "a", "half"):
+        number, j = number + 0.5, j + 3
+    return number * unit, j
+
+
+def clock(reading: Reading, i: int) -> tuple[ClockTime, int] | None:
+    """A time of day at token i: '10:02', '3 pm', 'half past six', 'noon', '0600'."""
+    lowers = reading.lowers
+    if i >= len(lowers):
+        return None
+    word = lowers[i]
+    if word in ("noon", "midday", "midnight"):
+        return ClockTime(hour=0 if word == "midnight" else 12), i + 1
+    past = _spoken(lowers, i)
+    if past is not None:
+        return past
+    military = MILITARY.match(word)
+    if military:
+        return ClockTime(hour=int(military[1]), minute=int(military[2])), i + 1
+    match = CLOCK.match(word)
+    hour = float(match[1]) if match else NUMBERS.get(word) if word not in ("a", "an", "half") else None
+    if hour is None or hour > 24:
+        return None
+    minute, second = (int(match[g] or 0) for g in (2, 3)) if match else (0, 0)
+    hour, end = _half_of_day(lowers, i + 1, int(hour))
+    if minute > 59 or second > 59:
+        return None
+    if end == i + 1 and not (match and match[2]) and lowers[end : end + 1] in (("o'clock",), ("oclock",)):
+        end += 1
+    return ClockTime(hour=hour, minute=minute, second=second), end
+
+
+def _spoken(lowers: tuple[str, ...], i: int) -> tuple[ClockTime, int] | None:
+    minute = {"half": 30, "quarter": 15}.get(lowers[i])
+    j = i + 1
+    if minute is None or j >= len(lowers):
+        return None
+    to = lowers[j] == "to"
+    j += lowers[j] in ("past", "to")
+    hour = NUMBERS.get(lowers[j]) if j < len(lowers) else None
+    if hour is None and j < len(lowers) and lowers[j].isdigit():
+        hour = float(lowers[j])
+    if hour is None or not 1 <= hour <= 12 or lowers[j] in ("a", "an"):
+        return None
+    whole, end = _half_of_day(lowers, j + 1, int(hour))
+    return (ClockTime(hour=(whole - 1) % 24, minute=60 - minute) if to else ClockTime(hour=whole, minute=minute)), end
+
+
+def _half_of_day(lowers: tuple[str, ...], j: int, hour: int) -> tuple[int, int]:
+    word = lowers[j].replace(".", "") if j < len(lowers) else ""
+    if word == "pm" or lowers[j : j + 3] in (("in", "the", "evening"), ("in", "the", "afternoon")):
+        return (hour + 12 if hour < 12 else hour), j + (1 if word == "pm" else 3)
+    if word == "am":
+        return hour % 12, j + 1
+    if lowers[j : j + 2] == ("this", "morning"):
+        return hour, j + 2
+    return hour, j
+
+
+def _number(lowers: tuple[str, ...], i: int) -> tuple[float | None, int]:
+    j = i
+    if lowers[j : j + 2] in (("half", "an"), ("half", "a")):
+        return 0.5, j + 2
+    if lowers[j : j + 1] in (("a",), ("an",)) and lowers[j + 1 : j + 2] in (("couple",), ("few",)):
+        j += 1
+    if j >= len(lowers):
+        return None, j
+    word = lowers[j]
+    value = float(word) if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", word) else NUMBERS.get(word)
+    if value is not None and word in NUMBERS and value >= 20 and lowers[j + 1 : j + 2] and value % 10 == 0:
+        ones = NUMBERS.get(lowers[j + 1], 0.0)
+        if 1 <= ones <= 9 and lowers[j + 1] not in ("a", "an"):
+            value, j = value + ones, j + 1
+    j += 1
+    return value, j + (lowers[j : j + 1] == ("of",))
+
+
+def _unit(word: str) -> float | None:
+    return UNITS.get(word) or UNITS.get(word.rstrip("."), UNITS.get(word[:-1] if word.endswith("s") else ""))
+
+
+def _ago(reading: Reading, i: int) -> Mention | None:
+    start = i
+    if reading.lowers[i] in ("about", "around", "roughly", "over", "exactly"):
+        i += 1
+    amount = quantity(reading, i) if i < len(reading.lowers) else None
+    if amount is None or amount[1] >= len(reading.lowers):
+        return None
+    seconds, end = amount
+    last = reading.lowers[end]
+    if last not in ("ago", "earlier", "back", "before"):
+        return None
+    if last == "before" and end + 1 < len(reading.lowers) and reading.lowers[end + 1] not in "?.,!":
+        return None
+    key = TemporalKey(op=TemporalOp.AGO, arg=reading.said(start, end), seconds=seconds)
+    return Mention(key, start, end + 1)
+
+
+def _recently(reading: Reading, i: int) -> Mention | None:
+    lowers = reading.lowers
+    if lowers[i] not in ("in", "over", "for", "during", "within") or i + 2 >= len(lowers):
+        return None
+    j = i + 1 + (lowers[i + 1] == "the")
+    if lowers[j] not in ("last", "past", "previous"):
+        return None
+    amount = quantity(reading, j + 1) if j + 1 < len(lowers) else None
+    if amount is None and j + 1 < len(lowers) and (unit := _unit(lowers[j + 1])):
+        amount = unit, j + 2
+    if amount is None:
+        return None
+    return Mention(TemporalKey(op=TemporalOp.SINCE, arg=reading.said(i, amount[1]), seconds=amount[0]), i, amount[1])
+
+
+def _between(reading: Reading, i: int) -> Mention | None:
+    lowers = reading.lowers
+    joint = {"between": "and", "from": "to"}.get(lowers[i])
+    if joint is None:
+        return None
+    j = next((k for k in range(i + 2, min(i + 7, len(lowers))) if lowers[k] in (joint, "till", "until")), -1)
+    if j < 0 or j + 1 >= len(lowers):
+        return None
+    first, second = clock(reading, i + 1), clock(reading, j + 1)
+    timely = first is not None and second is not None and first[1] == j
+    if not timely and not (lowers[i + 1] in DAYS and lowers[j + 1] in DAYS):
+        return None
+    end = second[1] if second is not None else j + 2
+    while not timely and end < len(lowers) and lowers[end] in ("noon", "midnight", "morning", "night"):
+        end += 1
+    if timely and _counts_things(reading, end):
+        return None
+    start_time, end_time = (first[0], second[0]) if timely and first and second else (None, None)
+    key = TemporalKey(op=TemporalOp.BETWEEN, arg=reading.said(i + 1, end), start=start_time, end=end_time)
+    return Mention(key, i, end)
+
+
+def _counts_things(reading: Reading, end: int) -> bool:
+    """Whether the number that ends here counts the noun that follows ('between two monitors')."""
+    return end < len(reading.words) and reading.words[end].tag in ("NN", "NNS")
+
+
+def _at(reading: Reading, i: int) -> Mention | None:
+    lowers = reading.lowers
+    if lowers[i] in ("this", "yesterday", "last") and i + 1 < len(lowers) and lowers[i + 1] in DAY_PARTS:
+        low, high = DAY_PARTS[lowers[i + 1]]
+        day = 0 if lowers[i] == "this" else -1
+        span = ClockTime(hour=low, day=day), ClockTime(hour=high, day=day)
+        return Mention(TemporalKey(op=TemporalOp.AT, arg=reading.said(i, i + 2), start=span[0], end=span[1]), i, i + 2)
+    if lowers[i] == "yesterday":
+        span = ClockTime(hour=0, day=-1), ClockTime(hour=24, day=-1)
+        return Mention(TemporalKey(op=TemporalOp.AT, arg="yesterday", start=span[0], end=span[1]), i, i + 1)
+    if lowers[i] == "on" and i + 1 < len(lowers) and lowers[i + 1] in DAYS:
+        return Mention(TemporalKey(op=TemporalOp.AT, arg=reading.said(i + 1, i + 2)), i, i + 2)
+    bare = bool(i == 0 and _spoken(lowers, i))
+    if lowers[i] not in ("at", "around") and not bare:
+        return None
+    start = i if bare else i + 1
+    moment = clock(reading, start)
+    if moment is None or lowers[moment[1] - 1] == "o'clock" and lowers[moment[1] : moment[1] + 1] == ("of",):
+        return None
+    if _counts_things(reading, moment[1]):
+        return None
+    return Mention(TemporalKey(op=TemporalOp.AT, arg=reading.said(start, moment[1]), start=moment[0]), i, moment[1])
+
+
+def _clause(reading: Reading, i: int) -> Mention | None:
+    """Before, after, since, while, when ... and the event's words up to the end or the next comma."""
+    op = {
+        "before": TemporalOp.BEFORE,
+        "after": TemporalOp.AFTER,
+        "since": TemporalOp.SINCE,
+        "while": TemporalOp.WHILE,
+        "during": TemporalOp.WHILE,
+        "when": TemporalOp.WHILE,
+        "until": TemporalOp.BEFORE,
+    }.get(reading.lowers[i])
+    begin = i + 1
+    if op is None or begin >= len(reading.lowers):
+        return None
+    if reading.lowers[i] == "when" and (asks_when(reading, i)):
+        return None
+    if op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and reading.words[begin + 1 :]:
+        if reading.words[begin + 1].tag == "VBP" or reading.lowers[begin + 1] in ("sit", "stand", "face"):
+            return None  # where the asker imagines to be, not when
+    if reading.lowers[i] == "before" and reading.lowers[begin] in ("me", "you"):
+        return None
+    end = next((k for k in range(begin, len(reading.lowers)) if reading.lowers[k] in (",", "?", "!", ";", ".")), -1)
+    end = len(reading.lowers) if end < 0 else end
+    if end == begin:
+        return None
+    start = i
+    if i and reading.lowers[i - 1] in ("immediately", "right", "just", "directly", "shortly", "ever"):
+        start = i - 1
+    moment = clock(reading, begin)
+    arg = reading.said(begin, end)
+    if moment is not None and not _counts_things(reading, moment[1]):
+        return Mention(TemporalKey(op=op, arg=reading.said(begin, moment[1]), start=moment[0]), start, moment[1])
+    happened = next((e for k in range(begin, end) if (e := event_word(reading, k)) is not None), None)
+    seen = _seen(reading, begin, end)
+    return Mention(TemporalKey(op=op, arg=arg), start, end, begin, happened, seen)
+
+
+def asks_when(reading: Reading, i: int) -> bool:
+    """Whether the 'when' at token i asks for a time: an auxiliary follows, or it opens the question."""
+    after = [w for w in reading.lowers[i + 1 : i + 3] if w not in ("exactly", "precisely")]
+    following = after[0] if after else ""
+    if following in ("was", "were", "is", "are", "did", "do", "does", "has", "have", "had", "will"):
+        return True
+    before = set(reading.lowers[:i]) - {"please", "hi", "hey", "hello", "robot"}
+    before -= {","} if len(before) == 1 else set()
+    if not before and "," in reading.lowers[i:] and QUESTION & set(reading.lowers[i + 1 :]):
+        return False
+    told = before & {"tell", "know", "remember", "remind", "say", "record", "show", "exactly"}
+    asks = before & {"what", "where", "who", "which", "how"}
+    verb_first = bool(before & {"did", "was", "were", "is", "are"})
+    return bool(told and not asks) or (not asks and not verb_first and "," not in before)
+
+
+def event_word(reading: Reading, i: int) -> EventName | None:
+    """What the verb at token i says has happened."""
+    word = reading.words[i]
+    if word.lower in ("gone", "missing"):
+        return "disappeared"
+    if not word.tag.startswith("VB") and word.lower not in ("moved", "removed", "disappeared"):
+        return None
+    if word.lemma == "take" and reading.lowers[i + 1 : i + 2] in (("me",), ("us",)):
+        return None
+    return EVENT_WORDS.get(word.lemma) or EVENT_WORDS.get(word.lower.removesuffix("d"))
+
+
+def _seen(reading: Reading, begin: int, end: int) -> Literal["", "first", "last"]:
+    part = reading.words[begin:end]
+    if not any(w.lemma in ("see", "notice", "spot", "saw") for w in part):
+        return ""
+    return "last" if any(w.lower == "last" for w in part) else "first"
+
+
+def _simple(reading: Reading, i: int) -> Mention | None:
+    lowers, word = reading.lowers, reading.lowers[i]
+    for phrase in NOW:
+        if lowers[i : i + len(phrase)] == phrase:
+            return Mention(TemporalKey(op=TemporalOp.NOW), i, i + len(phrase))
+    if word in HABIT:
+        return Mention(TemporalKey(op=TemporalOp.HABIT), i, i + 1)
+    if lowers[i : i + 2] in (("most", "recently"), ("most", "recent")) or word in ("lately", "previously"):
+        return Mention(TemporalKey(op=TemporalOp.LAST), i, i + (2 if word == "most" else 1))
+    if _used_to(reading, i):
+        return Mention(TemporalKey(op=TemporalOp.CHANGE), i, i + 2)
+    edge_at = i + 1 + (lowers[i + 1 : i + 2] == ("the",))
+    edge_at += lowers[edge_at : edge_at + 1] == ("very",)
+    for edge, op in (("start", TemporalOp.START), ("beginning", TemporalOp.START), ("end", TemporalOp.END), ("close", TemporalOp.END)):
+        if word == "at" and lowers[edge_at : edge_at + 1] == (edge,) and not _spatial_end(reading, edge_at + 1):
+            return Mention(TemporalKey(op=op), i, edge_at + 1)
+    if lowers[i : i + 3] == ("to", "begin", "with"):
+        return Mention(TemporalKey(op=TemporalOp.START), i, i + 3)
+    return None
+
+
+def _used_to(reading: Reading, i: int) -> bool:
+    """'it used to be', 'did it use to be'; but not 'is used to' and 'can use to'."""
+    lowers = reading.lowers
+    if lowers[i + 1 : i + 2] != ("to",):
+        return False
+    if lowers[i] == "used":
+        return not set(lowers[max(0, i - 1) : i]) & BE
+    return lowers[i] == "use" and "did" in lowers
+
+
+def _spatial_end(reading: Reading, i: int) -> bool:
+    """Whether 'the end of' what follows is a place (the corridor), not a time (the day)."""
+    if reading.lowers[i : i + 1] != ("of",):
+        return False
+    timely = {"day", "shift", "video", "clip", "week", "session", "meeting", "visit", "night", "fair"}
+    return not timely & set(reading.lowers[i + 1 : i + 4])
+
+
+def _first_last(reading: Reading, i: int) -> Mention | None:
+    lowers, words = reading.lowers, reading.words
+    word = lowers[i]
+    start = i - 1 if i and lowers[i - 1] in ("the", "your", "on") else i
+    rank = ORDINALS.get(word, 0)
+    timely = ("time", "times", "visit", "round", "check", "look")
+    if rank or word in ("last", "previous", "latest"):
+        if i + 1 < len(words) and lowers[i + 1] in timely:
+            op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
+            return Mention(TemporalKey(op=op, arg=lowers[i + 1], rank=rank), start, i + 2)
+    if word not in ("first", "last"):
+        return None
+    following = words[i + 1] if i + 1 < len(words) else None
+    ends = following is None or following.tag in (".", ",", "IN", "CC", "EX", "TO")
+    verbal = following is not None and (following.tag.startswith("VB") or following.lemma in ("see", "saw"))
+    if not ends and not verbal:
+        return None
+    if i and lowers[i - 1] == "the" and not verbal:
+        return None
+    op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
+    arg = reading.said(i + 1, i + 2) if verbal else ""
+    return Mention(TemporalKey(op=op, arg=arg, rank=1 if word == "first" else 0), i, i + 1)
+
+
+READERS = (_ago, _recently, _between, _at, _first_last, _clause, _simple)

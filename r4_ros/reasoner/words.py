@@ -1,0 +1,299 @@
+"""The words that the rules know: kinds of things with their synonyms, colours, rooms, states. Data only."""
+
+from __future__ import annotations
+
+KINDS = """
+cup = mug, coffee cup, coffee mug, teacup, tea cup, tea mug, drinking cup
+tv = television, television set, telly, tv set, tvmonitor, tv monitor, tv screen, television screen
+monitor = screen, computer monitor, computer screen, display, desktop monitor
+couch = sofa, settee, loveseat, love seat
+refrigerator = fridge, freezer, fridge freezer, refridgerator
+trash can = trash bin, bin, garbage can, garbage bin, rubbish bin, waste bin, wastebasket, waste basket, dustbin, \
+trashcan, recycling bin, wastebin, litter bin
+cell phone = phone, mobile phone, mobile, cellphone, smartphone, smart phone, telephone
+table =
+dining table = dinner table, diningtable
+coffee table = side table, end table
+desk = office desk, writing desk, work desk, workbench
+nightstand = night stand, bedside table
+chair =
+office chair = desk chair, swivel chair
+armchair = arm chair, easy chair, recliner
+dining chair =
+stool = bar stool, barstool, footstool
+bench =
+ottoman = pouf, footrest
+bed = double bed, single bed, bunk bed
+crib = cot, cradle
+potted plant = plant, houseplant, house plant, pottedplant, pot plant, potted plants
+vase = flower vase
+flower = flowers, bouquet
+tree = christmas tree
+backpack = rucksack, back pack, knapsack, school bag, schoolbag
+handbag = purse, hand bag, shoulder bag
+suitcase = luggage, travel bag
+bag = tote bag, paper bag, plastic bag, shopping bag, duffel bag
+box = cardboard box, carton, crate, storage box
+basket = laundry basket, hamper, laundry hamper
+laptop = laptop computer, notebook computer
+computer = pc, desktop computer, computer tower, pc tower
+keyboard = computer keyboard
+mouse = computer mouse
+remote = remote control, remote controller, tv remote
+microwave = microwave oven
+oven = cooker
+stove = stovetop, hob, cooktop
+toaster =
+kettle = teapot, tea pot, electric kettle
+coffee machine = coffee maker, espresso machine
+dishwasher =
+washing machine = washer, clothes washer
+dryer = tumble dryer, clothes dryer, drier
+sink = washbasin, basin, wash basin
+faucet = tap
+toilet = wc, lavatory bowl
+bathtub = bath tub, tub
+shower = shower cabin
+towel = bath towel, hand towel
+mirror =
+cabinet = cupboard
+wardrobe = armoire, closet
+dresser = chest of drawers, drawer chest
+drawer =
+shelf = bookshelf, bookcase, book case, book shelf, shelving, shelves, rack
+counter = countertop, worktop, counter top
+kitchen island = island
+door =
+window = windowpane
+curtain = drape, curtains, drapes
+blinds = window blinds, blind
+lamp = floor lamp, table lamp, desk lamp, light fixture, lampshade
+rug = carpet, mat, doormat
+pillow = cushion, throw pillow
+blanket = comforter, duvet, quilt
+picture = painting, photo, picture frame, framed picture, photo frame, poster, framed photo
+clock = wall clock, alarm clock
+book = paperback
+magazine = journal
+newspaper = news paper
+bottle = water bottle, wine bottle, flask
+wine glass = goblet, wineglass
+glass = drinking glass, tumbler
+bowl =
+plate = dish, saucer
+fork =
+knife =
+spoon = teaspoon
+pan = frying pan, saucepan
+pot = cooking pot
+cutting board = chopping board
+banana =
+apple =
+orange =
+broccoli =
+carrot =
+sandwich =
+pizza =
+donut = doughnut
+cake =
+hot dog =
+scissors = pair of scissors
+teddy bear = teddy
+hair drier = hair dryer, hairdryer, blow dryer
+toothbrush =
+toothpaste =
+soap = soap dispenser
+person = human, man, woman, people, somebody, someone, anybody, anyone, guy, lady, boy, girl, child, kid
+dog = puppy
+cat = kitten
+bird =
+horse =
+sheep =
+cow =
+elephant =
+bear =
+zebra =
+giraffe =
+bicycle = bike, cycle
+car = automobile
+motorcycle = motorbike
+airplane = aeroplane, plane
+bus =
+train =
+truck = lorry
+boat =
+traffic light =
+fire hydrant =
+stop sign =
+parking meter =
+umbrella =
+tie = necktie
+hat = cap
+shoe = shoes, sneaker, sneakers
+coat = jacket
+glasses = eyeglasses, spectacles
+key = keys, keychain
+wallet =
+watch = wristwatch
+frisbee =
+skis = ski
+snowboard =
+ball = sports ball, football, soccer ball, basketball
+kite =
+baseball bat =
+baseball glove =
+skateboard =
+surfboard =
+tennis racket = tennis racquet
+piano = keyboard piano
+guitar =
+fireplace = chimney
+radiator = heater
+fan = ceiling fan
+air conditioner = ac unit, air conditioning unit, aircon
+printer = copier, photocopier, photo copier
+whiteboard = white board
+projector =
+speaker = loudspeaker
+fire extinguisher =
+ladder = stepladder
+broom =
+mop =
+vacuum cleaner = vacuum, hoover
+bucket = pail
+iron =
+ironing board =
+tissue box = box of tissues, tissues
+toilet paper = toilet roll
+paper towel = kitchen roll
+stairs = staircase, stairway
+toy = plush toy
+robot =
+wall =
+floor =
+ceiling =
+"""
+"""canonical kind = synonyms, one kind a line."""
+
+NARROWER = """
+table > dining table, coffee table, desk, nightstand
+chair > office chair, armchair, dining chair
+tv > monitor
+monitor > tv
+seat > chair, couch, stool, bench, armchair, ottoman
+light > lamp
+bag > backpack, handbag
+furniture > table, chair, couch, bed, cabinet, wardrobe, dresser, shelf, nightstand, stool, bench, ottoman
+appliance > refrigerator, microwave, oven, stove, toaster, kettle, coffee machine, dishwasher, washing machine, dryer
+fruit > banana, apple, orange
+food > banana, apple, orange, broccoli, carrot, sandwich, pizza, donut, cake, hot dog
+animal > dog, cat, bird, horse, sheep, cow, elephant, bear, zebra, giraffe
+pet > dog, cat
+vehicle > car, bus, truck, motorcycle, bicycle
+dish > plate, bowl, cup
+cutlery > fork, knife, spoon
+silverware > fork, knife, spoon
+plant > flower
+clothes > coat, hat, shoe, tie
+electronics > tv, monitor, laptop, computer, keyboard, mouse, cell phone, remote
+"""
+"""wider word > kinds that are such things."""
+
+ANYTHING = frozenset(
+    "object objects thing things item items stuff something anything everything entity entities article".split()
+)
+
+ROOMS = frozenset(
+    """kitchen bathroom bedroom office hallway hall corridor garage garden lobby lounge study den pantry balcony attic
+    basement cellar laundry restroom dining living guest conference meeting waiting storage utility classroom library
+    gym workshop shed stairwell entrance foyer terrace patio yard nursery toilet lab laboratory ward reception bay
+    hangar warehouse cafeteria canteen studio porch""".split()
+)
+"""Words that name a room or site alone or before 'room'; 'toilet' only before 'room'."""
+
+COLORS = {
+    word: color
+    for color, words in {
+        "red": "red crimson scarlet",
+        "orange": "orange",
+        "yellow": "yellow golden",
+        "green": "green",
+        "blue": "blue navy turquoise cyan",
+        "purple": "purple violet",
+        "pink": "pink magenta",
+        "brown": "brown",
+        "beige": "beige cream tan",
+        "white": "white",
+        "gray": "gray grey silver",
+        "black": "black",
+    }.items()
+    for word in words.split()
+}
+MATERIALS = frozenset("wooden wood metal plastic glass leather fabric ceramic steel stone paper cardboard cloth".split())
+SHAPES = frozenset("round square rectangular circular oval triangular hexagonal".split())
+STATES = {
+    "open": ("openness", "open"),
+    "opened": ("openness", "open"),
+    "ajar": ("openness", "open"),
+    "closed": ("openness", "closed"),
+    "shut": ("openness", "closed"),
+    "locked": ("openness", "closed"),
+    "unlocked": ("openness", "open"),
+    "on": ("power", "on"),
+    "off": ("power", "off"),
+    "lit": ("power", "on"),
+    "empty": ("fullness", "empty"),
+    "full": ("fullness", "full"),
+    "clean": ("cleanliness", "clean"),
+    "dirty": ("cleanliness", "dirty"),
+    "messy": ("cleanliness", "messy"),
+    "cluttered": ("cleanliness", "cluttered"),
+    "tidy": ("cleanliness", "tidy"),
+    "free": ("availability", "free"),
+    "occupied": ("availability", "occupied"),
+    "available": ("availability", "free"),
+    "broken": ("condition", "broken"),
+    "made": ("condition", "made"),
+    "folded": ("condition", "folded"),
+    "warm": ("temperature", "warm"),
+    "cold": ("temperature", "cold"),
+    "hot": ("temperature", "hot"),
+}
+"""state word -> (property, value)."""
+
+PROPERTIES = {
+    "color": "color",
+    "colour": "color",
+    "colors": "color",
+    "colours": "color",
+    "material": "material",
+    "shape": "shape",
+    "size": "size",
+    "brand": "brand",
+    "make": "brand",
+    "text": "text",
+    "pattern": "pattern",
+    "type": "type",
+    "kind": "type",
+    "sort": "type",
+    "style": "type",
+    "temperature": "temperature",
+    "condition": "condition",
+    "number plate": "text",
+}
+"""noun that names a property -> what is asked."""
+
+PURPOSES = {
+    "sit": ("chair", "couch", "stool", "bench", "armchair", "ottoman"),
+    "rest": ("couch", "bed", "chair", "armchair"),
+    "sleep": ("bed", "couch"),
+    "lie": ("bed", "couch"),
+    "cook": ("stove", "oven", "microwave"),
+    "drink": ("cup", "glass", "bottle", "wine glass"),
+    "write": ("desk", "table"),
+    "read": ("book", "magazine", "newspaper"),
+    "wash": ("sink", "washing machine", "shower", "bathtub"),
+    "throw": ("trash can",),
+    "watch": ("tv", "monitor"),
+}
+"""verb of a purpose -> kinds that serve it."""
