@@ -24,9 +24,9 @@ ACK_TOPICS = ("memory/acks", "perception/refused")
 class TimedMessage:
     """One message and the time at which it is published.
 
-    payload: the message as CDR bytes or as an object of the generated class. ``latched``: transient-local, as /tf_static.
-    Messages that make up a camera frame carry the agent's id as ``lockstep_key`` and as ``frame_ns`` the header stamp of
-    the frame's colour image (by default their own ``stamp_ns``): in lockstep the next frame waits for that one's ack.
+    payload: the message as CDR bytes or as an object of the generated class. ``latched``: transient-local.
+    Messages that make up a camera frame carry the agent's id as ``lockstep_key`` and as ``frame_ns`` the header
+    stamp of the frame's colour image (by default ``stamp_ns``): in lockstep the next frame waits for its ack.
     """
 
     stamp_ns: int
@@ -76,7 +76,7 @@ def play(
     ack_topics: where ``r4_ros/msg/ObservationAck`` of memory and of perception's refusals arrive.
     namespace: of the publishing node, for relative topics. match_s: how long to wait for subscribers at the start.
     patience_s: a frame without an ack is published once more after half of this, and given up after all of it.
-    Raises NotReady where lockstep finds nobody who listens or acknowledges, Unavailable for a type that isn't installed.
+    Raises NotReady where lockstep finds nobody who listens or acknowledges, Unavailable for an absent message type.
     """
     player = _Player(namespace, clock, match_s, progress)
     try:
@@ -98,9 +98,7 @@ def play(
 class _Player:
     """A ROS node in its own context, driven by the caller's thread."""
 
-    def __init__(
-        self, namespace: str, clock: bool, match_s: float, progress: Callable[[Played], None] | None
-    ) -> None:
+    def __init__(self, namespace: str, clock: bool, match_s: float, progress: Callable[[Played], None] | None) -> None:
         from r4_ros.nodes.transport import prepare
 
         prepare()
@@ -134,7 +132,9 @@ class _Player:
             self._node.create_subscription(ObservationAck, topic, self._on_ack, EVENTS)
         if not self._spin_until(lambda: all(self._node.count_publishers(topic) for topic in ack_topics)):
             absent = [topic for topic in ack_topics if not self._node.count_publishers(topic)]
-            raise NotReady(f"lockstep: nobody publishes {', '.join(absent)}; are the perception and memory nodes active?")
+            raise NotReady(
+                f"lockstep: nobody publishes {', '.join(absent)}; are the perception and memory nodes active?"
+            )
         self._spin_for(0.3)  # discovery of the other side of the link
 
     def _on_ack(self, ack: Any) -> None:

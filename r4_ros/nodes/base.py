@@ -38,7 +38,8 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
     """A lifecycle node that starts itself, tells how it is, and outlives every exception of its callbacks.
 
     A node fills in ``configure``, ``activate``, ``deactivate``, ``cleanup`` and ``report``. What it makes with
-    ``subscribe``, ``advertise``, ``serve`` and ``every`` in ``configure`` or ``activate`` is destroyed in ``cleanup``.
+    ``subscribe``, ``advertise``, ``serve`` and ``every`` is destroyed by the opposite transition: subscriptions belong
+    into ``activate``, so that no latched message arrives too early.
     """
 
     def __init__(self, name: str, config: type[ConfigT], **node_options: Any) -> None:
@@ -48,6 +49,7 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
         self.active = False
         self._configured = False
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
+        self._kept_inactive = 0  # of them, those made in configure
         self._qos_problems: dict[str, str] = {}
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.parameters = Parameters(self, config, self.on_config)
@@ -98,14 +100,17 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Run ``activate``; from here on callbacks are served."""
+        self._kept_inactive = len(self._entities)
+        self.active = True
         self.trouble = self._attempt(self.activate, "activate")
-        self.active = not self.trouble
-        return TransitionCallbackReturn.FAILURE if self.trouble else TransitionCallbackReturn.SUCCESS
+        if self.trouble:
+            self._stop_working()
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Run ``deactivate``; callbacks are ignored, services say NOT_READY."""
-        self.active = False
-        self._attempt(self.deactivate, "deactivate")
+        self._stop_working()
         return TransitionCallbackReturn.SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -126,20 +131,28 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
     def close(self) -> None:
         """Stop to work and free everything; harmless if repeated."""
         if self.active:
-            self.active = False
-            self._attempt(self.deactivate, "deactivate")
+            self._stop_working()
         if self._configured:
             self._configured = False
             self._attempt(self._undo, "cleanup")
+
+    def _stop_working(self) -> None:
+        self.active = False
+        self._attempt(self.deactivate, "deactivate")
+        self._destroy(self._kept_inactive)
 
     def _undo(self) -> None:
         try:
             self.cleanup()
         finally:
-            for destroy, entity in reversed(self._entities):
-                destroy(entity)
-            self._entities.clear()
-            self._qos_problems.clear()
+            self._destroy(0)
+
+    def _destroy(self, kept: int) -> None:
+        """Destroy topics, services and timers, latest first, down to so many."""
+        while len(self._entities) > kept:
+            destroy, entity = self._entities.pop()
+            destroy(entity)
+        self._qos_problems.clear()
 
     def _attempt(self, step: Job, what: str) -> str:
         """Run one step of a transition; gives what went wrong, or ""."""
@@ -180,7 +193,9 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
 
     # Topics, services and timers, each guarded.
 
-    def subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None], qos: QoSProfile, raw: bool = False) -> Any:
+    def subscribe(
+        self, kind: Any, topic: str, callback: Callable[[Any], None], qos: QoSProfile, raw: bool = False
+    ) -> Any:
         """A subscription whose callback runs only while active and never raises."""
         events = SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible(topic, "publisher"))
         made = self.create_subscription(
@@ -279,9 +294,7 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         where = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace else ""
-        self.get_logger().error(
-            f"{what}: {type(error).__name__}: {error}{where}", throttle_duration_sec=LOG_PERIOD_S
-        )
+        self.get_logger().error(f"{what}: {type(error).__name__}: {error}{where}", throttle_duration_sec=LOG_PERIOD_S)
 
     def _on_incompatible(self, topic: str, other: str) -> Callable[[Any], None]:
         def callback(event: Any) -> None:

@@ -65,6 +65,7 @@ def end_to_msg(end_ns: int) -> Time:
 
 
 def end_from_msg(time: Any) -> int:
+    """Nanoseconds; zero is FOREVER."""
     return time_from_msg(time) or FOREVER
 
 
@@ -74,6 +75,7 @@ def optional_time_to_msg(stamp_ns: int | None) -> Time:
 
 
 def optional_time_from_msg(time: Any) -> int | None:
+    """Nanoseconds; zero is None."""
     return time_from_msg(time) or None
 
 
@@ -87,6 +89,7 @@ def outcome(error: BaseException | None = None) -> msg.Outcome:
 
 
 def pose_to_msg(pose: Pose) -> PoseMsg:
+    """A placement as geometry_msgs/Pose."""
     x, y, z, w = pose.orientation
     return PoseMsg(
         position=point_to_msg(pose.position), orientation=Quaternion(x=float(x), y=float(y), z=float(z), w=float(w))
@@ -94,31 +97,38 @@ def pose_to_msg(pose: Pose) -> PoseMsg:
 
 
 def pose_from_msg(pose: Any) -> Pose:
+    """A placement of geometry_msgs/Pose."""
     o = pose.orientation
     return Pose(point_from_msg(pose.position), (o.x, o.y, o.z, o.w))
 
 
 def point_to_msg(point: Vec3) -> Point:
+    """Metres as geometry_msgs/Point."""
     return Point(x=float(point[0]), y=float(point[1]), z=float(point[2]))
 
 
 def point_from_msg(point: Any) -> Vec3:
+    """x, y, z of a Point or a Vector3."""
     return (point.x, point.y, point.z)
 
 
 def vector_to_msg(vector: Vec3) -> Vector3:
+    """Metres as geometry_msgs/Vector3."""
     return Vector3(x=float(vector[0]), y=float(vector[1]), z=float(vector[2]))
 
 
 def pairs_to_msg(pairs: Sequence[tuple[str, str]]) -> list[KeyValue]:
+    """Names and values as diagnostic_msgs/KeyValue."""
     return [KeyValue(key=key, value=value) for key, value in pairs]
 
 
 def pairs_from_msg(pairs: Any) -> tuple[tuple[str, str], ...]:
+    """Names and values of KeyValues, in order."""
     return tuple((pair.key, pair.value) for pair in pairs)
 
 
 def matrix3_from_msg(values: Any) -> Matrix3:
+    """Nine numbers, row-major."""
     a, b, c, d, e, f, g, h, i = (float(v) for v in values)
     return a, b, c, d, e, f, g, h, i
 
@@ -168,6 +178,7 @@ def _embedding(model: str, values: Any) -> Embedding | None:
 
 
 def observation_from_msg(seen: Any) -> Observation:
+    """Raises InvalidArgument for an unknown visibility."""
     return Observation(
         index=seen.index,
         label=seen.label,
@@ -280,6 +291,7 @@ def refusal_to_msg(agent_id: str, writer: str, stamp_ns: int, reason: RefusalRea
 
 
 def entry_to_msg(entry: PlacedEntry) -> msg.ObjectEntry:
+    """An entry's current state."""
     return msg.ObjectEntry(
         entry_id=entry.entry_id,
         agent_id=entry.agent_id,
@@ -302,6 +314,7 @@ def entry_to_msg(entry: PlacedEntry) -> msg.ObjectEntry:
 
 
 def entry_from_msg(entry: Any) -> PlacedEntry:
+    """Raises InvalidArgument for unknown constants."""
     return PlacedEntry(
         entry_id=entry.entry_id,
         agent_id=entry.agent_id,
@@ -323,6 +336,7 @@ def entry_from_msg(entry: Any) -> PlacedEntry:
 
 
 def event_to_msg(event: Event) -> msg.MemoryEvent:
+    """An event; an unknown earlier place is NaN."""
     return msg.MemoryEvent(
         event_id=event.event_id,
         kind=int(event.kind),
@@ -340,6 +354,7 @@ def event_to_msg(event: Event) -> msg.MemoryEvent:
 
 
 def event_from_msg(event: Any) -> Event:
+    """Raises InvalidArgument for an unknown kind."""
     return Event(
         event_id=event.event_id,
         kind=enum_from_msg(EventKind, event.kind, "kind"),
@@ -357,6 +372,7 @@ def event_from_msg(event: Any) -> Event:
 
 
 def episode_to_msg(episode: Episode) -> msg.Episode:
+    """An episode; one that goes on ends at zero."""
     return msg.Episode(
         episode_id=episode.episode_id,
         agent_id=episode.agent_id,

@@ -208,10 +208,11 @@ class MemoryNode(R4Node[MemoryConfig]):
 
     def report(self) -> Report:
         """Who is heard, and how much is stored."""
-        problems = []
-        for topic in self._observation_topics():
-            if not self.count_publishers(topic):
-                problems.append(f"nobody publishes {self.resolve_topic_name(topic)}: is the perception node active?")
+        problems = [
+            f"nobody publishes {self.resolve_topic_name(topic)}: is the perception node active?"
+            for topic in self._observation_topics()
+            if not self.count_publishers(self.resolve_topic_name(topic))
+        ]
         return Report(problems, {"revision": self.library.revision, "waiting": self._writer.pending})
 
 

@@ -31,7 +31,9 @@ class Parameters(Generic[ConfigT]):
         self._names = [f.name for f in param_fields(config)]
         for f in param_fields(config):
             node.declare_parameter(f.name, default_of(f), descriptor(f))
-        self.current = build(config, {name: value_of(node.get_parameter(name)) for name in self._names if _is_set(node, name)})
+        self.current = build(
+            config, {name: value_of(node.get_parameter(name)) for name in self._names if _is_set(node, name)}
+        )
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._apply)
 

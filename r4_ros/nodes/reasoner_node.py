@@ -18,7 +18,7 @@ from r4_ros.nodes import qos
 from r4_ros.nodes.base import Job, R4Node, run
 from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert import outcome
-from r4_ros.nodes.convert_queries import answer_to_msg, question_from_request, step_to_msg
+from r4_ros.nodes.convert_answers import answer_to_msg, question_from_request, step_to_msg
 from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.worker import Worker
 from r4_ros.reasoner.answer import Reasoner
@@ -109,13 +109,18 @@ class ReasonerNode(R4Node[ReasonerConfig]):
 
     def _situated(self, question: Question) -> Question:
         """The question with 'me' and 'now' filled in: this agent, and the node's clock where the memory is live."""
-        situated = replace(question, ego_agent=question.ego_agent or self.config.agent_id)
+        situated = replace(question, ego_agent=question.ego_agent or self._me)
         if situated.now_ns is not None:
             return situated
         now_ns = self.get_clock().now().nanoseconds
         newest_ns = self._memory.retrieve(Query(limit=1), situated.deadline_s).now_ns
         live = newest_ns and abs(now_ns - newest_ns) < RECORDING_NS
         return replace(situated, now_ns=now_ns if live else None)
+
+    @property
+    def _me(self) -> str:
+        """Who 'me' is; empty: the only agent there is."""
+        return self.config.agent_id or self.get_namespace().strip("/")
 
     def _message(self, answer: Answer) -> msg.Answer:
         message = answer_to_msg(answer)

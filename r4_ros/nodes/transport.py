@@ -44,7 +44,11 @@ def use_shared_memory(environ: MutableMapping[str, str], free_bytes: int | None 
 
     Gives the reason in one line where nothing was set, otherwise "". ``free_bytes``: of /dev/shm; None: measure.
     """
-    if environ.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp") not in ("", "rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp"):
+    if environ.get("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp") not in (
+        "",
+        "rmw_fastrtps_cpp",
+        "rmw_fastrtps_dynamic_cpp",
+    ):
         return f"RMW_IMPLEMENTATION is {environ['RMW_IMPLEMENTATION']}: no Fast DDS profile is needed"
     given = [name for name in PROFILE_VARIABLES if environ.get(name)]
     if given:

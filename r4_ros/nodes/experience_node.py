@@ -1,0 +1,85 @@
+"""experience_node: records finished tasks and what became of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from r4_ros import msg, srv
+from r4_ros.core.config import ExperienceConfig
+from r4_ros.core.errors import ExperienceError
+from r4_ros.core.model import Feedback, Question
+from r4_ros.experience.recorder import Recorder
+from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.nodes import convert, qos
+from r4_ros.nodes.base import Job, R4Node, run
+from r4_ros.nodes.convert_answers import answer_from_msg
+from r4_ros.nodes.diagnostics import Report
+from r4_ros.nodes.paths import ros_home
+from r4_ros.nodes.worker import Worker
+
+
+class ExperienceNode(R4Node[ExperienceConfig]):
+    """Every answer is on disk before anybody may say whether it was right."""
+
+    def __init__(self, **node_options: Any) -> None:
+        self._store: SqliteTaskStore | None = None
+        super().__init__("experience_node", ExperienceConfig, **node_options)
+
+    def now_ns(self) -> int:
+        """ROS time; makes the node a ``core.ports.Clock``."""
+        return int(self.get_clock().now().nanoseconds)
+
+    def configure(self) -> None:
+        """Open the record and make the service."""
+        self._store = SqliteTaskStore(ros_home(self.config.db))
+        self._recorder = Recorder(self._store, self, self.agent_id)
+        self._worker: Worker[Job] = Worker("r4-experience", lambda job: job(), lambda error: self.note("record", error))
+        self.serve(srv.RecordOutcome, "experience/record_outcome", self._record_outcome, self._worker)
+
+    def activate(self) -> None:
+        """Listen to answers."""
+        self.subscribe(msg.Answer, "reasoner/answers", self._on_answer, qos.EVENTS)
+
+    def cleanup(self) -> None:
+        """Finish what is being written and close the record."""
+        worker: Worker[Job] | None = getattr(self, "_worker", None)
+        if worker is not None and not worker.close():
+            self.get_logger().error("a record is still being written")
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _on_answer(self, message: Any) -> None:
+        stamp_ns = self.now_ns()
+        self._worker.offer(lambda: self._record(message, stamp_ns))
+
+    def _record(self, message: Any, stamp_ns: int) -> None:
+        answer = answer_from_msg(message)
+        self._recorder.record_task(Question(answer.question), answer, stamp_ns)
+        self.counts.add("tasks")
+
+    def _record_outcome(self, request: Any, response: Any) -> Any:
+        feedback = convert.enum_from_msg(Feedback, request.feedback, "feedback")
+        if not request.task_id:
+            raise ExperienceError("task_id is empty: give the task_id of an answer")
+        self._recorder.record_feedback(request.task_id, feedback, request.correction, request.source)
+        self.counts.add(f"feedback.{feedback.name.lower()}")
+        return response
+
+    def report(self) -> Report:
+        """How much is recorded, and whether answers can arrive."""
+        problems = []
+        if not self.count_publishers(self.resolve_topic_name("reasoner/answers")):
+            problems.append(f"nobody publishes {self.resolve_topic_name('reasoner/answers')}: is the reasoner active?")
+        return Report(problems, {"waiting": self._worker.pending})
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until it is told to stop."""
+    return run(ExperienceNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""perception_node: camera, depth and pose in; frame records with observations out."""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from std_msgs.msg import Header, String
+from tf2_msgs.msg import TFMessage
+
+from r4_ros import msg
+from r4_ros.adapters.embedders import make_embedder
+from r4_ros.adapters.onnx_detector import OnnxDetector, read_classes
+from r4_ros.core.config import PerceptionConfig
+from r4_ros.core.errors import FrameRefused, RefusalReason, Unavailable
+from r4_ros.core.model import Frame
+from r4_ros.core.ports import Segmenter
+from r4_ros.nodes import convert, qos
+from r4_ros.nodes.annotate import annotated, image_message
+from r4_ros.nodes.base import R4Node, run
+from r4_ros.nodes.diagnostics import Report
+from r4_ros.nodes.memory_link import MemoryLink
+from r4_ros.nodes.worker import Worker
+from r4_ros.perception.capture import Capture
+from r4_ros.perception.label_segmenter import load_legend
+from r4_ros.perception.pipeline import Pipeline, make_segmenter
+from r4_ros.perception.refusals import Refusals
+from r4_ros.perception.stream import Stream
+
+SETTLE_S = 1.0  # how long a frame waits for memory's word on the one before
+EXPIRE_PERIOD_S = 0.1
+RESEND_PERIOD_S = 1.0
+
+
+class ToldRefusals(Refusals):
+    """Refusals that are also told to somebody, with the frame's stamp, where that is known."""
+
+    def __init__(self, tell: Callable[[int, RefusalReason], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def add(self, error: FrameRefused) -> None:
+        """Count one refused frame and tell of it."""
+        super().add(error)
+        if error.stamp_ns is not None:
+            self._tell(error.stamp_ns, error.reason)
+
+
+class PerceptionNode(R4Node[PerceptionConfig]):
+    """Messages are matched in the executor's thread, frames are worked on in another one, the newest first to stay."""
+
+    def __init__(self, **node_options: Any) -> None:
+        self.writer = uuid.uuid4().hex
+        self._pipeline: Pipeline | None = None
+        self._segmenter: Segmenter | None = None
+        super().__init__("perception_node", PerceptionConfig, **node_options)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The way from a capture to a frame record; made in configure."""
+        assert self._pipeline is not None
+        return self._pipeline
+
+    def configure(self) -> None:
+        """Load the models and make the topics that are published."""
+        config = replace(self.config, agent_id=self.agent_id)
+        self._segmenter = make_segmenter(config, self._detector)
+        sequence = self._pipeline.sequence if self._pipeline else 0  # goes on: memory knows this writer
+        self._pipeline = Pipeline(config, self._segmenter, make_embedder(config.embedder), self.writer)
+        self._pipeline.sequence = sequence
+        self._pipeline.load()
+        self._link = MemoryLink()
+        self._observations = self.advertise(msg.ObservationArray, "perception/observations", qos.OBSERVATIONS)
+        self._refused = self.advertise(msg.ObservationAck, "perception/refused", qos.EVENTS)
+        self._annotated = self.advertise(Image, "perception/annotated", qos.SENSOR)
+        self._acknowledgers = 0
+
+    def _detector(self) -> Segmenter:
+        config = self.config
+        if not config.detector_model:
+            raise Unavailable("no detector: set detector_model to an ONNX file, or segmenter to label_image")
+        classes = read_classes(config.detector_classes)
+        return OnnxDetector(config.detector_model, classes, config.detector_decoding, config.detector_confidence)
+
+    def activate(self) -> None:
+        """Listen to the camera, the poses and memory."""
+        self._stream = Stream(self.pipeline.config, ToldRefusals(self._tell_refusal))
+        if self.config.label_legend:
+            self._stream.legend = load_legend(self.config.label_legend)
+        self._frames: Worker[Capture] = Worker(
+            "r4-perception", self._process, self._on_failure, self.config.queue_size, self._on_drop
+        )
+        for role, kind, topic, profile in self._inputs():
+            self.subscribe(kind, topic, partial(self._on_message, role), profile)
+        self.subscribe(msg.ObservationAck, "memory/acks", self._on_ack, qos.EVENTS)
+        self.subscribe(msg.ObjectEntryArray, "memory/entries", self._on_entries, qos.LATCHED)
+        self.subscribe(msg.ObjectEntryArray, "memory/entries_delta", self._on_delta, qos.EVENTS)
+        self.every(EXPIRE_PERIOD_S, lambda: self._offer(self._stream.expire(time.monotonic())))
+        self.every(RESEND_PERIOD_S, self._resend)
+
+    def _inputs(self) -> list[tuple[str, Any, str, Any]]:
+        """Role, type, topic and QoS of everything that the stream takes with this configuration."""
+        color = (
+            (CompressedImage, "color/image_raw/compressed") if self.config.compressed else (Image, "color/image_raw")
+        )
+        inputs = [
+            ("color", *color, qos.SENSOR),
+            ("depth", Image, "depth/image_raw", qos.SENSOR),
+            ("color_info", CameraInfo, "color/camera_info", qos.CAMERA_INFO),
+            ("depth_info", CameraInfo, "depth/camera_info", qos.CAMERA_INFO),
+            ("tf", TFMessage, "/tf", qos.TF),
+            ("tf_static", TFMessage, "/tf_static", qos.TF_STATIC),
+        ]
+        if self.config.segmenter == "label_image":
+            inputs.append(("label", Image, "label/image_raw", qos.SENSOR))
+            if not self.config.label_legend:
+                inputs.append(("label_info", String, "label/label_info", qos.LATCHED))
+        if self.config.pose_source == "odometry":
+            inputs.append(("odometry", Odometry, "odom", qos.SENSOR))
+        elif self.config.pose_source == "pose":
+            inputs.append(("pose", PoseStamped, "pose", qos.SENSOR))
+        return inputs
+
+    def deactivate(self) -> None:
+        """Finish the frame at work."""
+        if not self._frames.close():
+            self.get_logger().error("a frame is still at work")
+
+    def cleanup(self) -> None:
+        """Free the models."""
+        if self._pipeline is not None:
+            self._pipeline.close()
+
+    def on_config(self, config: PerceptionConfig) -> None:
+        """Live parameters hold from the next frame on."""
+        if self._pipeline is not None:
+            self._pipeline.config = replace(config, agent_id=self.agent_id)
+        if isinstance(self._segmenter, OnnxDetector):
+            self._segmenter.confidence = config.detector_confidence
+
+    # Frames.
+
+    def _on_message(self, role: str, message: Any) -> None:
+        self._offer(self._stream.add(role, message))
+
+    def _offer(self, captures: Sequence[Capture]) -> None:
+        for capture in captures:
+            self._frames.offer(capture)
+
+    def _process(self, capture: Capture) -> None:
+        """On the worker: once memory has said what became of the last frame, make the next record and publish it."""
+        self._link.wait_settled(SETTLE_S)
+        try:
+            frame = self.pipeline.process(capture, self._link.entries())
+        except FrameRefused as error:
+            error.stamp_ns = capture.placement.stamp_ns
+            self._stream.refusals.add(error)
+            return
+        message = convert.frame_to_msg(frame)
+        self._link.sent(frame.sequence, message)
+        self._observations.publish(message)
+        self.counts.add("frames")
+        self.counts.add("observations", len(frame.observations))
+        if self.config.annotate and self._annotated.get_subscription_count():
+            self._publish_annotated(frame)
+
+    def _publish_annotated(self, frame: Frame) -> None:
+        if self.pipeline.image is not None:
+            header = Header(stamp=convert.time_to_msg(frame.stamp_ns), frame_id=frame.sensor_frame)
+            self._annotated.publish(image_message(annotated(self.pipeline.image, self.pipeline.segments), header))
+
+    def _on_drop(self, capture: Capture) -> None:
+        stamp_ns = capture.placement.stamp_ns
+        self._stream.refusals.add(FrameRefused(RefusalReason.QUEUE_FULL, "the worker is busy", stamp_ns))
+
+    def _on_failure(self, error: Exception) -> None:
+        self.note("frame", error)
+
+    def _tell_refusal(self, stamp_ns: int, reason: RefusalReason) -> None:
+        self._refused.publish(convert.refusal_to_msg(self.agent_id, self.writer, stamp_ns, reason))
+
+    # Memory.
+
+    def _on_ack(self, ack: Any) -> None:
+        if ack.writer != self.writer:
+            return
+        self._link.acknowledged(ack.sequence, ack.outcome.code, ack.outcome.message, ack.revision)
+        if ack.outcome.code:
+            self.counts.add(f"memory_refused.{ack.outcome.code}")
+            self.get_logger().error(f"memory: {ack.outcome.message}", throttle_duration_sec=5.0)
+
+    def _on_entries(self, message: Any) -> None:
+        self._link.replace([convert.entry_from_msg(e) for e in message.entries], message.to_revision)
+
+    def _on_delta(self, message: Any) -> None:
+        changed = [convert.entry_from_msg(entry) for entry in message.entries]
+        self._link.apply(changed, message.removed, message.from_revision, message.to_revision)
+
+    def _resend(self) -> None:
+        """Publish again what memory hasn't acknowledged for long, or soon after a memory node came up."""
+        acknowledgers = self.count_publishers(self.resolve_topic_name("memory/acks"))
+        if acknowledgers > self._acknowledgers:
+            self._link.memory_returned()
+        self._acknowledgers = acknowledgers
+        for message in self._link.due():
+            self._observations.publish(message)
+            self.counts.add("frames_resent")
+
+    # Diagnostics.
+
+    def report(self) -> Report:
+        """What doesn't arrive, what was refused and why."""
+        stream = self._stream
+        problems = [
+            f"nothing received on {self.resolve_topic_name(topic)}"
+            for role, _, topic, _ in self._inputs()
+            if not stream.received.get(role) and role not in ("tf_static", "depth_info")
+        ]
+        refused = stream.refusals.by_reason()
+        if refused and not self.counts["frames"]:
+            problems += [f"{reason.value}: {text}" for reason, text in stream.refusals.messages.items()]
+        if self._link.refusal:
+            problems.append(f"memory refuses: {self._link.refusal}")
+        elif self._link.unacknowledged > self.config.queue_size:
+            problems.append(f"{self._link.unacknowledged} frames are not acknowledged by memory")
+        values: dict[str, object] = {f"received.{role}": count for role, count in stream.received.items()}
+        values.update({f"refused.{reason}": count for reason, count in refused.items()})
+        values.update({f"offset_s.{role}": offset for role, offset in stream.offsets_s.items()})
+        values.update({f"time_s.{stage}": spent for stage, spent in self.pipeline.timings_s.items()})
+        values.update({"session": stream.session, "unacknowledged": self._link.unacknowledged, "lost": self._link.lost})
+        return Report(problems, values)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node until it is told to stop."""
+    return run(PerceptionNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
