@@ -3,6 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-vision robot demo test test-vision lint clean
 PYTEST_ARGS ?=
+ROOMS := $(addprefix r4_ros/,core perception memory reasoner experience)
 
 # With a ROS sourced, the interfaces come from the overlay that set-up built.
 IN_ROS := if [ -f install/setup.bash ]; then . install/setup.bash; fi; export PATH="$$PWD/.venv/bin:$$PATH";
@@ -31,10 +32,10 @@ test-vision:  ## the tests that need torch and the vision models
 	@.ci/setup test vision
 	@$(IN_ROS) python -m pytest -m vision $(PYTEST_ARGS)
 
-lint:  ## ruff, formatting, and mypy --strict on the core and the rooms
+lint:  ## ruff, formatting, mypy --strict on the core and the rooms; the scripts and Dockerfiles too
 	@.ci/setup lint
-	@$(IN_ROS) ruff check . && ruff format --check . && \
-	  mypy r4_ros/core r4_ros/perception r4_ros/memory r4_ros/reasoner r4_ros/experience
+	@$(IN_ROS) ruff check . && ruff format --check . && mypy $(ROOMS) && \
+	  shellcheck .ci/setup .ci/run docker/entrypoint.sh && hadolint docker/Dockerfile docker/Dockerfile.gpu
 
 clean:  ## remove .venv and everything that was built
 	rm -rf .venv build install log .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
