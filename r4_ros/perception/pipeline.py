@@ -53,7 +53,11 @@ class Pipeline:
 
     def process(self, capture: Capture, entries: Sequence[PlacedEntry] = ()) -> Frame:
         """The frame record of a capture. Raises FrameRefused; then nothing of it may be stored."""
-        return self.observe(self.decode(capture), capture.placement, entries)
+        try:
+            return self.observe(self.decode(capture), capture.placement, entries)
+        except FrameRefused as error:
+            error.stamp_ns = capture.placement.stamp_ns
+            raise
 
     def decode(self, capture: Capture) -> RgbdImage:
         """Colour with depth registered to it, both without lens distortion. Raises FrameRefused."""

@@ -109,7 +109,8 @@ class Stream:
         if self._newest is not None and self._jumped(stamp_ns - self._newest):
             self._restart(stamp_ns)
         if stamp_ns in self._seen:
-            self.refusals.add(FrameRefused(RefusalReason.OUT_OF_ORDER, f"a second colour image of stamp {stamp_ns} ns"))
+            second = f"a second colour image of stamp {stamp_ns} ns"
+            self.refusals.add(FrameRefused(RefusalReason.OUT_OF_ORDER, second, stamp_ns))
             return
         self._seen[stamp_ns] = None
         if len(self._seen) > 1000:
@@ -128,8 +129,8 @@ class Stream:
         """Time went back, or far ahead: a new session, in which nothing of the old one counts."""
         self.session += 1
         self._refuse_where(lambda _: True)
-        for _ in range(self._matcher.restart(stamp_ns, self.config.reorder_s)):
-            self.refusals.add(FrameRefused(RefusalReason.OUT_OF_ORDER, "time jumped while this frame waited"))
+        for dropped in self._matcher.restart(stamp_ns, self.config.reorder_s):
+            self.refusals.add(FrameRefused(RefusalReason.OUT_OF_ORDER, "time jumped while this frame waited", dropped))
         self.transforms.forget_after(stamp_ns)
         self._seen.clear()
         self._newest = None

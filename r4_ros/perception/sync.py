@@ -67,12 +67,12 @@ class Matcher:
         """Nothing more comes: decide all that waits."""
         return self._settle(force=True)
 
-    def restart(self, stamp_ns: int, keep_s: float) -> int:
-        """Time jumped to ``stamp_ns``: forget what is farther away. Returns how many leading messages were dropped."""
+    def restart(self, stamp_ns: int, keep_s: float) -> list[int]:
+        """Time jumped to ``stamp_ns``: forget what is farther away. Returns the stamps of the dropped leads."""
         keep = nanoseconds(keep_s)
         for queue in self._queues.values():
             queue.items = [item for item in queue.items if abs(item[0] - stamp_ns) <= keep]
-        dropped, self._waiting = len(self._waiting), []
+        dropped, self._waiting = [stamp for stamp, _ in self._waiting], []
         return dropped
 
     def _settle(self, force: bool) -> tuple[list[Match], list[FrameRefused]]:
@@ -104,7 +104,7 @@ class Matcher:
         found = queue.nearest(stamp_ns)
         if found is None:
             if force:
-                raise FrameRefused(self._missing[role], f"no {role} image came for this colour image")
+                raise FrameRefused(self._missing[role], f"no {role} image came for this colour image", stamp_ns)
             return None
         offset = found[0] - stamp_ns
         if not force and queue.items[-1][0] < stamp_ns:
@@ -114,5 +114,6 @@ class Matcher:
             raise FrameRefused(
                 RefusalReason.STAMP_MISMATCH,
                 f"the nearest {role} image is {seconds(offset):+.3f} s off, {seconds(self._slop_ns):.3f} s are allowed",
+                stamp_ns,
             )
         return found[1]
