@@ -168,7 +168,7 @@ class TaskStore(Protocol):
     """Where the experience room keeps finished tasks and what was said about them; every write is durable on return."""
 
     def add_task(self, record: TaskRecord) -> bool:
-        """Store a task; False where it was there already, word by word. Raises ExperienceError for another one."""
+        """Store a task; False where it was there already (stamp aside). Raises ExperienceError for another one."""
 
     def add_feedback(self, record: FeedbackRecord) -> None:
         """Append to the feedback of a stored task; raises ExperienceError for an unknown one."""

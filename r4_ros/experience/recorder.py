@@ -20,7 +20,7 @@ class Recorder:
         self._agent_id = agent_id
 
     def record_task(self, question: Question, answer: Answer, stamp_ns: int) -> None:
-        """Record a finished task; it is durable on return. The same task again changes nothing.
+        """Record a finished task; it is durable on return. The same task again, whenever, changes nothing.
 
         Raises ExperienceError for an answer without a task id, or with the id of another task.
         """

@@ -50,7 +50,10 @@ class SqliteTaskStore:
         self._file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability="full", read_only=read_only)
 
     def add_task(self, record: TaskRecord) -> bool:
-        """Store a task; False where it was there already. Raises ExperienceError where its id is another task's."""
+        """Store a task; False where it was there already, whenever it came. The first stamp is kept.
+
+        Raises ExperienceError where its id is another task's.
+        """
         row = _task_row(record)
         with self._file.transaction():
             known = self._file.execute(f"SELECT {_TASK} FROM task WHERE task_id = ?", (record.task_id,))
@@ -58,7 +61,7 @@ class SqliteTaskStore:
                 marks = ", ".join("?" * len(row))
                 self._file.execute(f"INSERT INTO task({_TASK}) VALUES ({marks})", row)
                 return True
-        if known[0] != row:
+        if _without_stamp(known[0]) != _without_stamp(row):
             raise ExperienceError(f"task '{record.task_id}' is recorded with another content: task ids must be unique")
         return False
 
@@ -124,6 +127,10 @@ def _task_row(record: TaskRecord) -> Row:
         _dump(record.evidence_ids),
         _dump([asdict(step) for step in record.trace]),
     )
+
+
+def _without_stamp(row: Row) -> Row:
+    return (*row[:2], *row[3:])
 
 
 def _task_of(row: Row) -> TaskRecord:

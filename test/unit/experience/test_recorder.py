@@ -142,13 +142,13 @@ def test_the_same_task_again_changes_nothing_and_another_one_with_its_id_is_refu
     recorder: Recorder, store: SqliteTaskStore
 ) -> None:
     recorder.record_task(QUESTION, answer(), 42)
-    recorder.record_task(QUESTION, answer(), 42)
+    recorder.record_task(QUESTION, answer(), 99)
     with pytest.raises(ExperienceError, match="another content"):
         recorder.record_task(QUESTION, answer(value=(9.0, 9.0, 9.0)), 42)
     assert len(store.tasks()) == 1
     recorded = store.task("task-1")
     assert recorded is not None
-    assert recorded.value == (1.0, 2.0, 3.0)
+    assert (recorded.value, recorded.stamp_ns) == ((1.0, 2.0, 3.0), 42)
 
 
 def test_an_answer_that_names_no_task_is_refused(recorder: Recorder, store: SqliteTaskStore) -> None:
