@@ -42,7 +42,6 @@ from r4_ros.core.model import (
     Visibility,
 )
 
-MAX_STAMP_NS = 2**31 * NS_PER_S - 1
 NO_POSE_COVARIANCE = (0.0,) * 36
 
 

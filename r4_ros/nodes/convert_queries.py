@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
-
 from r4_ros import msg, srv
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import (
-    Answer,
-    AnswerValue,
     Box,
     EntryState,
     Evidence,
     Interval,
     Motion,
     Order,
-    Pose,
     Presence,
     Query,
-    Question,
     Reference,
     Retrieval,
     SpatialConstraint,
     TemporalConstraint,
     TemporalKind,
-    TraceStep,
     TrailPoint,
-    Verdict,
     Visibility,
 )
 from r4_ros.nodes.convert import (

@@ -1,0 +1,135 @@
+"""Fixtures of the tests that need ROS: a domain of their own, and a graph in one process with its own context."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"  # read when the message classes are imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="session")
+def ros_domain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A domain that no other test run uses at the same time, and an empty ROS_HOME."""
+    pytest.importorskip("rclpy", reason="needs ROS 2")
+    pytest.importorskip("r4_ros.msg", reason="needs the generated interfaces")
+    coordinator = pytest.importorskip("domain_coordinator", reason="needs ros-domain-coordinator")
+    from r4_ros.nodes.transport import prepare
+
+    with coordinator.domain_id() as domain:
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        os.environ["ROS_HOME"] = str(tmp_path_factory.mktemp("ros_home"))
+        prepare()
+        yield int(domain)
+
+
+def wait_for(condition: Callable[[], Any], timeout_s: float = 20.0) -> Any:
+    """The condition's first true value; fails after the timeout."""
+    until = time.monotonic() + timeout_s
+    while not (value := condition()):
+        assert time.monotonic() < until, "timed out"
+        time.sleep(0.01)
+    return value
+
+
+class Graph:
+    """Nodes of one context, spun by one thread as the nodes' own processes do."""
+
+    def __init__(self) -> None:
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.nodes: list[Any] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self.node = self.add(rclpy.create_node("tester", context=self.context))
+        self._thread.start()
+
+    def _spin(self) -> None:
+        while not self._stop.is_set():
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def add(self, node: Any) -> Any:
+        """Spin a node too."""
+        self.nodes.append(node)
+        self.executor.add_node(node)
+        self.executor.wake()
+        return node
+
+    def make(self, kind: Any, namespace: str = "", **parameters: Any) -> Any:
+        """One of our nodes with parameters, in this context."""
+        from rclpy.parameter import Parameter
+
+        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+        return self.add(kind(context=self.context, namespace=namespace, parameter_overrides=overrides))
+
+    def active(self, node: Any) -> Any:
+        """Wait until a node is active."""
+        wait_for(lambda: node.active)
+        return node
+
+    def collect(self, kind: Any, topic: str, qos: Any) -> list[Any]:
+        """A list that the topic's messages are appended to."""
+        heard: list[Any] = []
+        self.node.create_subscription(kind, topic, heard.append, qos)
+        return heard
+
+    def call(self, kind: Any, name: str, request: Any, timeout_s: float = 20.0) -> Any:
+        """The reply of a service; asked again where the first reply was lost."""
+        client = self.node.create_client(kind, name)
+        wait_for(client.service_is_ready, timeout_s)
+        until = time.monotonic() + timeout_s
+        while time.monotonic() < until:
+            future = client.call_async(request)
+            tried_until = time.monotonic() + 3.0
+            while not future.done() and time.monotonic() < tried_until:
+                time.sleep(0.005)
+            if future.done():
+                return future.result()
+        raise AssertionError(f"{name} didn't reply")
+
+    def close(self) -> None:
+        """Stop in the order that doesn't abort."""
+        self._stop.set()
+        self._thread.join()
+        for node in self.nodes:
+            if hasattr(node, "close"):
+                node.close()
+        self.executor.shutdown()
+        for node in self.nodes:
+            node.destroy_node()
+        self.context.try_shutdown()
+
+
+@pytest.fixture
+def graph(ros_domain: int) -> Iterator[Graph]:
+    """An empty graph with one node for the test itself."""
+    made = Graph()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def until() -> Callable[..., Any]:
+    """``until(condition)``: wait for it."""
+    return wait_for
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of recordings beside the repository."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the recordings (../shared/data) are not here")
+    return folder
