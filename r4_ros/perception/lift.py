@@ -131,7 +131,7 @@ def _covariance(
     width = float(np.sort(extent)[1])
     unseen = max(0.0, width - seen_depth, guessed * width) / 4
     along = depth_sigma(float(centre[2])) ** 2 + unseen**2
-    spread = np.cov(points.astype(float)) / points.shape[1]
+    spread = np.cov(points.astype(float), bias=True) / points.shape[1]
     total: FloatArray = spread + along * np.outer(ray, ray) + across**2 * (np.eye(3) - np.outer(ray, ray))
     symmetric: FloatArray = (total + total.T) / 2
     return symmetric + 1e-8 * np.eye(3, dtype=float)

@@ -220,8 +220,11 @@ class Stream:
         same_place = depth_frame == color_frame or not depth_frame
         depth_in_color = IDENTITY if same_place else self.transforms.lookup(color_frame, depth_frame, stamp)
         labels = match.partners.get("label")
+        if labels is not None and not self.legend:
+            raise FrameRefused(RefusalReason.NO_LABELS, "no names of label ids came: set label_legend, or publish them")
+        depth = match.partners["depth"]
         return Capture(
-            placement, match.lead, match.partners["depth"], labels, color_camera, depth_camera, depth_in_color
+            placement, match.lead, depth, labels, color_camera, depth_camera, depth_in_color, dict(self.legend)
         )
 
     def _camera(self, role: str, header: Any) -> tuple[str, Intrinsics]:
