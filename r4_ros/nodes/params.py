@@ -29,11 +29,12 @@ class Parameters(Generic[ConfigT]):
         self._config = config
         self._on_change = on_change
         self._names = [f.name for f in param_fields(config)]
+        for f in param_fields(config):  # without ranges: rclpy would stop at the first value that is wrong
+            node.declare_parameter(f.name, default_of(f), ParameterDescriptor(dynamic_typing=True))
+        given = {name: node.get_parameter(name) for name in self._names}
+        self.current = build(config, {name: value_of(p) for name, p in given.items() if _is_set(p)})
         for f in param_fields(config):
-            node.declare_parameter(f.name, default_of(f), descriptor(f))
-        self.current = build(
-            config, {name: value_of(node.get_parameter(name)) for name in self._names if _is_set(node, name)}
-        )
+            node.set_descriptor(f.name, descriptor(f))
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._apply)
 
@@ -65,8 +66,8 @@ def value_of(parameter: Parameter) -> Value:
     return plain
 
 
-def _is_set(node: Node, name: str) -> bool:
-    return node.get_parameter(name).type_ != Parameter.Type.NOT_SET  # `agents: []` in a YAML file has no type
+def _is_set(parameter: Parameter) -> bool:
+    return bool(parameter.type_ != Parameter.Type.NOT_SET)  # `agents: []` in a YAML file has no type
 
 
 def descriptor(f: Field[Any]) -> ParameterDescriptor:
