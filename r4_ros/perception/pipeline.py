@@ -87,7 +87,7 @@ class Pipeline:
         with self._stage("visibility"):
             view = view_of(depth, image.intrinsics, config.min_depth_m, config.max_depth_m)
             if config.check_absence and entries:
-                expected = sorted((e for e in entries if e.map_id == config.map_id), key=lambda e: e.entry_id)
+                expected = sorted((e for e in entries if self._in_my_map(e)), key=lambda e: e.entry_id)
                 pose = placement.sensor_in_map
                 observations += absences(
                     expected, observations, depth, image.intrinsics, pose, first_index=len(segments)
@@ -111,6 +111,12 @@ class Pipeline:
             pose_covariance=placement.pose_covariance,
             observations=observations,
         )
+
+    def _in_my_map(self, entry: PlacedEntry) -> bool:
+        """Without a map id the agent has maps of its own, which memory names '<agent>/<session>'."""
+        if self.config.map_id:
+            return entry.map_id == self.config.map_id
+        return entry.map_id == "" or entry.map_id.startswith(f"{self.config.agent_id}/")
 
     def _usable_depth(self, depth: Float32Array) -> Float32Array:
         low, high = self.config.min_depth_m, self.config.max_depth_m
