@@ -133,8 +133,8 @@ def _kitchen(f: Furnisher) -> None:
     f.lay("green apple", "apple", obj.apple("green"), (8.0, 3.14, TABLE), 0, "green")
     f.lay("banana", "banana", obj.banana(), (8.36, 3.16, TABLE), 0, "yellow")
     f.lay("keys", "keys", obj.keys(), (6.36, 3.7, 0.85), 0, "red")
-    f.lay("basil", "plant", obj.plant(0.36, 12, "white"), (6.3, 4.4, 0.85), 0, "green")
-    f.lay("wine bottle", "bottle", obj.bottle("dark green", "cream"), (6.25, 4.05, 0.85), 0, "green")
+    f.lay("basil", "plant", obj.plant(0.36, 12, "white"), (6.24, 4.1, 0.85), 0, "green")
+    f.lay("wine bottle", "bottle", obj.bottle("dark green", "cream"), (6.2, 4.33, 0.85), 0, "green")
 
 
 def _hallway(f: Furnisher) -> None:

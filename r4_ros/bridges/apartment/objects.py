@@ -71,14 +71,16 @@ def plant(height: float, leaves: int, pot: str) -> Shape:
     parts: Shape = [lathe([*profile, (radius * 0.9, height * 0.3), (0, height * 0.28)], (0, 0, 0), clay)]
     green = Material(COLORS["green"], "leaf", 0, gloss=0.15)
     for k in range(leaves):
-        angle, rise = 2.39996 * k, 0.45 + 0.55 * ((k * 0.618) % 1)
-        parts += place([_leaf(height * 0.7 * rise, height * 0.28, 0.055 * height + 0.012, green)], (0, 0, height * 0.28), angle)
+        rise = 0.35 + 0.65 * ((k * 0.618) % 1)
+        leaf = _leaf(height * 0.7 * rise, height * (0.48 - 0.28 * rise), 0.05 * height + 0.012, green)
+        parts += place([leaf], (0, 0, height * 0.28), 2.39996 * k)
     return parts
 
 
 def _leaf(rise: float, reach: float, width: float, material: Material) -> Part:
+    """A leaf that rises, arches over towards +x and ends in a tip."""
     along = np.linspace(0, 1, 7)
-    x, z = reach * along**1.3, rise * np.sin(along * math.pi * 0.62) / math.sin(math.pi * 0.5)
+    x, z = reach * along**1.2, rise * np.sin(along * math.pi * 0.6)
     half = width * np.sin(np.clip(along * 1.02, 0, 1) * math.pi) ** 0.7 + 0.002
     rows = [np.stack([x, side * half, z + 0.15 * half * abs(side)], axis=1) for side in (-1.0, 0.0, 1.0)]
     return grid(np.stack(rows), material)

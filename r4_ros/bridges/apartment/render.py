@@ -27,6 +27,7 @@ from r4_ros.core.model import Float32Array, FloatArray, Intrinsics, Pose
 
 AMBIENT, LAMP, OCCLUSION_M, LAMP_SIZE_M = 0.62, 0.75, 0.5, 0.35
 DITHER = 4
+GRID = 0.05
 NOTHING = -1
 LEVELS = 4
 """Texture levels of detail, each half as fine as the one before."""
@@ -193,17 +194,15 @@ def shade(
     if shadows is None:
         light = ambient[:, None] + 0.45 * np.clip(normals[:, 2:], 0, 1)
         return np.asarray(albedo * light, np.float32)
-    start = points + 0.004 * normals
-    to_lamp, color = _lamps(points, size)
-    lit = 1 - blocked(shadows, start, to_lamp).astype(np.float32)
-    open_sky = 1 - blocked(shadows, start, OCCLUSION_M * _hemisphere(normals, size)).astype(np.float32)
-    lit, open_sky = _average(lit, size), _average(open_sky, size)
-    distance = np.linalg.norm(to_lamp, axis=1)
-    facing = np.clip(np.einsum("ij,ij->i", normals, to_lamp) / distance, 0, 1)
+    start = points + np.float32(0.004) * normals
+    to_lamp, color = _lamps(points)
+    lit = _average(~blocked(shadows, start, to_lamp + _lamp_spot(size)), size)
+    open_sky = _average(~blocked(shadows, start, _hemisphere(normals, size)), size)
+    distance = _length(to_lamp)
+    facing = np.clip(_dot(normals, to_lamp) / distance, 0, 1)
     falloff = 1.6 / (0.9 + 0.35 * distance**2)
-    half = to_lamp / distance[:, None] - directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    half /= np.maximum(np.linalg.norm(half, axis=1, keepdims=True), 1e-6)
-    shine = gloss * np.clip(np.einsum("ij,ij->i", normals, half), 0, 1) ** 40 * lit
+    half = to_lamp / distance[:, None] - directions / _length(directions)[:, None]
+    shine = gloss * np.clip(_dot(normals, half) / np.maximum(_length(half), 1e-6), 0, 1) ** 40 * lit
     ambient *= 0.45 + 0.55 * open_sky
     light = ambient[:, None] + (LAMP * facing * falloff * lit)[:, None] * color
     light = light * (1 - glow[:, None]) + glow[:, None] * 1.05
@@ -219,15 +218,22 @@ def _corners(values: Float32Array, hits: Hits) -> Float32Array:
 
 def _facing(normals: Float32Array, directions: Float32Array) -> Float32Array:
     """Unit normals, turned towards the viewer."""
-    away = np.einsum("ij,ij->i", normals, directions) > 0
-    length = np.maximum(np.linalg.norm(normals, axis=1), 1e-6)
-    return normals * (np.where(away, -1, 1) / length)[:, None].astype(np.float32)
+    scale = 1 / np.maximum(_length(normals), 1e-6)
+    return np.asarray(normals * np.where(_dot(normals, directions) > 0, -scale, scale)[:, None], np.float32)
+
+
+def _dot(a: Float32Array, b: Float32Array) -> Float32Array:
+    return np.einsum("ij,ij->i", a, b)
+
+
+def _length(a: Float32Array) -> Float32Array:
+    return np.sqrt(np.einsum("ij,ij->i", a, a))
 
 
 def _texels(t: Triangles, hits: Hits, directions: Float32Array, normals: Float32Array, pixel_angle: float) -> Float32Array:
     """Texture colours [n, 3] at the hits, from the level of detail that suits the distance."""
     uv = _corners(t.uvs, hits)
-    slant = np.maximum(np.abs(np.einsum("ij,ij->i", normals, directions)), 0.25)
+    slant = np.maximum(np.abs(_dot(normals, directions)), 0.25)
     footprint = hits.distance * pixel_angle / slant * t.surface[hits.triangle, 2] * SIZE
     level = np.clip(np.log2(np.clip(footprint, 1, 2**LEVELS)), 0, LEVELS - 1).astype(np.int32)
     edge = SIZE >> level
@@ -253,8 +259,8 @@ def _pyramid() -> tuple[Float32Array, IntArray]:
 
 @lru_cache(maxsize=1)
 def _room_grid() -> tuple[IntArray, Float32Array]:
-    """Room index on a 5 cm grid, and lamps [rooms, 9]: middle, reach along x and y, height, colour."""
-    step = 0.05
+    """Room index on a fine grid, and lamps [rooms, 9]: middle, reach along x and y, height, colour."""
+    step = GRID
     columns, rows = round((EXTENT[2] - EXTENT[0]) / step), round((EXTENT[3] - EXTENT[1]) / step)
     index = np.zeros((columns, rows), np.int32)
     lamps = np.array([_lamp(room) for room in ROOMS], np.float32)
@@ -271,17 +277,22 @@ def _lamp(room: Room) -> tuple[float, ...]:
     return (*room.centre, max(0.0, length - width) * 0.42, max(0.0, width - length) * 0.42, CEILING - 0.35, *room.light)
 
 
-def _lamps(points: Float32Array, size: tuple[int, int]) -> tuple[Float32Array, Float32Array]:
-    """Vectors from the points to a spot on the lamp of their room, and that lamp's colour, [n, 3] each."""
+def _lamps(points: Float32Array) -> tuple[Float32Array, Float32Array]:
+    """Vectors from the points to the nearest spot of their room's lamp, and that lamp's colour, [n, 3] each."""
     index, lamps = _room_grid()
-    cell = np.floor((points[:, :2] - np.asarray(EXTENT[:2], np.float32)) / 0.05).astype(np.int32)
+    cell = ((points[:, :2] - np.asarray(EXTENT[:2], np.float32)) * np.float32(1 / GRID)).astype(np.int32)
     cell = np.clip(cell, 0, np.asarray(index.shape) - 1)
     lamp = lamps[index[cell[:, 0], cell[:, 1]]]
-    spot = np.empty_like(points)
-    spot[:, :2] = np.clip(points[:, :2], lamp[:, :2] - lamp[:, 2:4], lamp[:, :2] + lamp[:, 2:4])
-    spot[:, 2] = lamp[:, 4]
-    spot[:, :2] += LAMP_SIZE_M * _pattern(size)[:, :2]
-    return spot - points, lamp[:, 5:8]
+    to_lamp = np.empty_like(points)
+    to_lamp[:, :2] = np.clip(points[:, :2], lamp[:, :2] - lamp[:, 2:4], lamp[:, :2] + lamp[:, 2:4])
+    to_lamp[:, 2] = lamp[:, 4]
+    return to_lamp - points, lamp[:, 5:8]
+
+
+@lru_cache(maxsize=16)
+def _lamp_spot(size: tuple[int, int]) -> Float32Array:
+    """Offsets [h * w, 3] of the pixels' spots on the disc of a lamp."""
+    return _pattern(size) * np.array([LAMP_SIZE_M, LAMP_SIZE_M, 0], np.float32)
 
 
 @lru_cache(maxsize=16)
@@ -297,18 +308,26 @@ def _pattern(size: tuple[int, int]) -> Float32Array:
 
 
 def _hemisphere(normals: Float32Array, size: tuple[int, int]) -> Float32Array:
-    """One direction a pixel in the hemisphere over its normal, cosine-weighted."""
-    spot = _pattern(size)
-    helper = np.where(np.abs(normals[:, 2:]) > 0.9, np.float32([[1, 0, 0]]), np.float32([[0, 0, 1]]))
-    tangent = np.cross(helper, normals)
-    tangent /= np.maximum(np.linalg.norm(tangent, axis=1, keepdims=True), 1e-6)
-    other = np.cross(normals, tangent)
-    return np.asarray(spot[:, :1] * tangent + spot[:, 1:2] * other + spot[:, 2:] * normals, np.float32)
+    """One short ray a pixel into the hemisphere over its normal, cosine-weighted (basis: Duff et al., JCGT 2017)."""
+    x, y, z = normals.T
+    sign = np.where(z < 0, np.float32(-1), np.float32(1))
+    a = -1 / (sign + z)
+    b = x * y * a
+    u, v, w = (OCCLUSION_M * _pattern(size)).T
+    return np.stack(
+        [
+            u * (1 + sign * x * x * a) + v * b + w * x,
+            u * sign * b + v * (sign + y * y * a) + w * y,
+            -u * sign * x - v * y + w * z,
+        ],
+        axis=1,
+    ).astype(np.float32)
 
 
-def _average(values: Float32Array, size: tuple[int, int]) -> Float32Array:
+def _average(values: npt.NDArray[np.bool_], size: tuple[int, int]) -> Float32Array:
     """Average a dithered quantity over its pattern."""
-    return np.asarray(cv2.blur(values.reshape(size), (DITHER, DITHER), borderType=cv2.BORDER_REFLECT)).reshape(-1)
+    picture = values.astype(np.float32).reshape(size)
+    return np.asarray(cv2.blur(picture, (DITHER, DITHER), borderType=cv2.BORDER_REFLECT)).reshape(-1)
 
 
 @lru_cache(maxsize=1)

@@ -45,6 +45,8 @@ def box(size: Vec3, at: Vec3, material: Material) -> Part:
             quad[:, axis] += sign * half[axis]
             quad[:, a] += np.array([-1, 1, 1, -1]) * half[a]
             quad[:, b] += np.array([-1, -1, 1, 1]) * half[b]
+            if material.period > 0 and size[b] > size[a]:  # grain runs along the longer side
+                quad, a, b = quad[[0, 3, 2, 1]], b, a
             faces.append(sheet_quad(quad + np.asarray(at), material, (size[a], size[b])))
     return join(faces, material)
 
