@@ -59,6 +59,7 @@ class Stream:
         self._partner_roles = {role for role, _ in partners}
         self._pending: list[_Pending] = []
         self._newest: int | None = None
+        self._waits_since: float | None = None  # monotonic time since which colour images wait for their partners
         self._seen: dict[int, None] = {}  # stamps of this session, newest last
         self._infos: dict[str, tuple[str, Intrinsics] | FrameRefused] = {}
         self._pose_child = ""  # whose pose the odometry or pose topic gives
@@ -89,7 +90,12 @@ class Stream:
         return self._complete()
 
     def expire(self, monotonic: float) -> list[Capture]:
-        """Give up frames that have waited ``tf_wait_s`` of the monotonic clock (a live stream may have stopped)."""
+        """Decide about frames that waited ``tf_wait_s`` of the monotonic clock (a live stream may have stopped)."""
+        if self._waits_since is None or not self._matcher.waiting:
+            self._waits_since = monotonic
+        elif monotonic - self._waits_since >= self.config.tf_wait_s:
+            self._waits_since = None
+            self._take(*self._matcher.finish())
         ready = self._complete()
         for pending in self._pending:
             if pending.deadline is None:
@@ -116,6 +122,7 @@ class Stream:
         if len(self._seen) > 1000:
             del self._seen[next(iter(self._seen))]
         self._newest = stamp_ns if self._newest is None else max(self._newest, stamp_ns)
+        self._waits_since = None
         self._take(*self._matcher.add_lead(stamp_ns, message))
 
     def _on_partner(self, role: str, message: Any) -> None:

@@ -53,6 +53,11 @@ class Matcher:
         self._waiting: list[tuple[int, Any]] = []
         self.offsets_s: dict[str, float] = {}  # last measured partner stamp - leading stamp
 
+    @property
+    def waiting(self) -> int:
+        """Leading messages that aren't decided."""
+        return len(self._waiting)
+
     def add_lead(self, stamp_ns: int, message: Any) -> tuple[list[Match], list[FrameRefused]]:
         """Take a leading message; returns what is matched and refused now."""
         insort(self._waiting, (stamp_ns, message), key=lambda item: item[0])

@@ -1,0 +1,252 @@
+"""``r4 replay``: a recording into a memory."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from r4_ros.bridges.recording import Recording
+    from r4_ros.core.config import PerceptionConfig
+
+TOPIC_OPTIONS = ("color", "depth", "label", "color_info", "depth_info", "label_info", "odometry", "pose")
+PANEL = "Topics (found by type and name where not given)"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="replay", help="Build a memory from a rosbag2 recording or a folder of RGB-D frames.")(replay)
+
+
+def _topic_option(role: str) -> Any:
+    return typer.Option(
+        f"--{role.replace('_', '-')}-topic", help=f"topic of {role.replace('_', ' ')}", rich_help_panel=PANEL
+    )
+
+
+def replay(
+    recording: Annotated[Path, typer.Argument(help="rosbag2 folder, .mcap or .db3 file, or folder of RGB-D frames")],
+    db: Annotated[Path, typer.Option(help="database of the memory; made where it doesn't exist")] = Path("r4.db"),
+    agent: Annotated[str, typer.Option(help="whose memory this is")] = "robot",
+    detector: Annotated[Path | None, typer.Option(help="ONNX detector")] = None,
+    detector_classes: Annotated[str, typer.Option(help="coco80, or a file with one name a line")] = "coco80",
+    detector_decoding: Annotated[str, typer.Option(help="centernet or yolo")] = "centernet",
+    confidence: Annotated[float | None, typer.Option(help="detections below are dropped")] = None,
+    segmenter: Annotated[str, typer.Option(help="detector or label_image; default: what the input allows")] = "",
+    legend: Annotated[Path | None, typer.Option(help="names of the label image's ids, JSON or YAML")] = None,
+    embedder: Annotated[str, typer.Option(help="minilm or none")] = "minilm",
+    map_frame: Annotated[str, typer.Option(help="fixed frame, z up")] = "map",
+    odom_frame: Annotated[str, typer.Option(help="continuous frame; '': none")] = "odom",
+    base_frame: Annotated[str, typer.Option(help="robot frame; '': the camera's")] = "base_link",
+    pose_source: Annotated[str, typer.Option(help="tf, odometry or pose")] = "tf",
+    map_id: Annotated[str, typer.Option(help="maps with one id share coordinates")] = "",
+    slop: Annotated[float, typer.Option(help="colour and depth stamps may differ by, s")] = 0.05,
+    intrinsics: Annotated[str, typer.Option(help="folders: fx,fy,cx,cy in pixels")] = "",
+    depth_intrinsics: Annotated[str, typer.Option(help="folders: of depth, where they differ")] = "",
+    fps: Annotated[float, typer.Option(help="numbered frames: rate")] = 30.0,
+    up: Annotated[str, typer.Option(help="folders: axis that points up; auto: as the cameras stand")] = "auto",
+    color_topic: Annotated[str, _topic_option("color")] = "",
+    depth_topic: Annotated[str, _topic_option("depth")] = "",
+    label_topic: Annotated[str, _topic_option("label")] = "",
+    color_info_topic: Annotated[str, _topic_option("color_info")] = "",
+    depth_info_topic: Annotated[str, _topic_option("depth_info")] = "",
+    label_info_topic: Annotated[str, _topic_option("label_info")] = "",
+    odometry_topic: Annotated[str, _topic_option("odometry")] = "",
+    pose_topic: Annotated[str, _topic_option("pose")] = "",
+    ros: Annotated[bool, typer.Option("--ros", help="publish for running nodes, with /clock, instead")] = False,
+    lockstep: Annotated[bool, typer.Option("--lockstep", help="with --ros: wait for each frame's ack")] = False,
+    rate: Annotated[float, typer.Option(help="with --ros: times as fast as recorded; 0: at once")] = 1.0,
+    namespace: Annotated[str, typer.Option(help="with --ros: of the nodes")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+) -> None:
+    """Build a memory from a recording; see ``register``."""
+    from r4_ros.core.config import PerceptionConfig, build
+
+    given = locals()
+    chosen = {role: given[f"{role}_topic"] for role in TOPIC_OPTIONS if given[f"{role}_topic"]}
+    source = _open(recording, chosen, _numbers(intrinsics), _numbers(depth_intrinsics), fps, up)
+    try:
+        values: dict[str, Any] = {
+            "agent_id": agent or socket.gethostname(),
+            "segmenter": segmenter or ("label_image" if detector is None and "label" in source.roles else "detector"),
+            "detector_model": str(detector or ""),
+            "detector_classes": detector_classes,
+            "detector_decoding": detector_decoding,
+            "label_legend": str(legend or ""),
+            "embedder": embedder,
+            "map_frame": map_frame,
+            "odom_frame": odom_frame,
+            "base_frame": base_frame,
+            "pose_source": pose_source,
+            "map_id": map_id,
+            "sync_slop_s": slop,
+        }
+        if confidence is not None:
+            values["detector_confidence"] = confidence
+        config = build(PerceptionConfig, values)
+        result = _publish(source, config, namespace, rate, lockstep) if ros else _ingest(source, config, db)
+    finally:
+        source.close()
+    print(json.dumps(result) if as_json else _summary(result))
+
+
+def _numbers(text: str) -> list[float] | None:
+    from r4_ros.core.errors import InvalidArgument
+
+    try:
+        return [float(part) for part in text.split(",")] if text else None
+    except ValueError as error:
+        raise InvalidArgument(f"intrinsics '{text}': four numbers fx,fy,cx,cy are needed") from error
+
+
+def _open(
+    path: Path,
+    chosen: dict[str, str],
+    intrinsics: list[float] | None,
+    depth_intrinsics: list[float] | None,
+    fps: float,
+    up: str,
+) -> Recording:
+    from r4_ros.bridges.bag import Bag
+    from r4_ros.bridges.rgbd_folder import RgbdFolder, is_numbered, is_tum
+    from r4_ros.core.errors import InvalidArgument
+
+    if not path.exists():
+        raise InvalidArgument(f"there is no {path}")
+    if is_tum(path) or is_numbered(path):
+        return RgbdFolder(path, intrinsics, depth_intrinsics, fps, up)
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        raise InvalidArgument(
+            f"{path} is no recording: it has no metadata.yaml (rosbag2), no rgb.txt, depth.txt and groundtruth.txt, "
+            "and no frame-*.depth.png. A recording that was cut off: give its .mcap or .db3 file itself"
+        )
+    return Bag(path, chosen, wanted=("color", "depth", "color_info"))
+
+
+def _segmenter(config: PerceptionConfig) -> Any:
+    from r4_ros.adapters.onnx_detector import OnnxDetector, read_classes
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.perception.pipeline import make_segmenter
+
+    if config.segmenter == "detector" and not config.detector_model:
+        raise InvalidArgument("nothing finds objects: give --detector MODEL.onnx, or --segmenter label_image")
+
+    def detector() -> OnnxDetector:
+        classes = read_classes(config.detector_classes)
+        return OnnxDetector(config.detector_model, classes, config.detector_decoding, config.detector_confidence)
+
+    return make_segmenter(config, detector)
+
+
+def _ingest(source: Recording, config: PerceptionConfig, db: Path) -> dict[str, Any]:
+    """Feed the recording to the rooms themselves; no ROS graph."""
+    from r4_ros.adapters.embedders import make_embedder
+    from r4_ros.bridges.replay import replay as replay_into
+    from r4_ros.bridges.replay import writer_of
+    from r4_ros.core.config import MemoryConfig
+    from r4_ros.memory.library import open_library
+    from r4_ros.perception.pipeline import Pipeline
+    from r4_ros.perception.stream import Stream
+
+    embed = make_embedder(config.embedder)
+    pipeline = Pipeline(config, _segmenter(config), embed, writer_of(source))
+    pipeline.load()
+    memory_config = MemoryConfig(agent_id=config.agent_id, embedder=config.embedder)
+    try:
+        with open_library(db, memory_config, embed) as library, _progress(_frames_in(source)) as advance:
+            stream = Stream(config)
+            report = replay_into(
+                source, library, stream, pipeline, lambda done: advance(done.frames, sum(done.refused.values()))
+            )
+            entries = len(library.entries())
+    finally:
+        pipeline.close()
+    for reason, message in stream.refusals.messages.items():
+        print(f"r4: refused ({reason.value}): {message}", file=sys.stderr)
+    return {
+        "frames": report.frames,
+        "observations": report.observations,
+        "absent": report.absent,
+        "entries": entries,
+        "refused": report.refused,
+        "wall_s": round(report.wall_s, 3),
+        "db": str(db),
+        "agent": config.agent_id,
+    }
+
+
+def _publish(
+    source: Recording, config: PerceptionConfig, namespace: str, rate: float, lockstep: bool
+) -> dict[str, Any]:
+    """Play the recording for nodes that run elsewhere."""
+    from r4_ros.bridges.playback import Played, play
+    from r4_ros.bridges.replay import timed_messages
+
+    frames = _frames_in(source)
+    with _progress(frames) as advance:
+
+        def show(done: Played) -> None:
+            advance(done.frames, done.refused)
+
+        items = timed_messages(source, config.agent_id, namespace, lockstep)
+        played = play(items, rate=rate, lockstep=lockstep, namespace=namespace, progress=show)
+    return {
+        "frames": played.frames if lockstep else frames,
+        "messages": played.messages,
+        "acked": played.acked,
+        "refused": played.refusals,
+        "unanswered": played.unanswered,
+        "wall_s": round(played.wall_s, 3),
+        "agent": config.agent_id,
+    }
+
+
+def _frames_in(source: Recording) -> int:
+    count = source.roles["color"].count
+    return count if count >= 0 else sum(1 for _ in source.messages(("color",)))
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Any]:
+    """A progress bar on stderr: frames done, refused, rate and time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("frames"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=total or None, rate="", note="")
+
+        def advance(frames: int, refused: int) -> None:
+            elapsed = progress.tasks[0].elapsed or 0.0
+            rate = f"{(frames + refused) / elapsed:.1f}/s" if elapsed > 0 else ""
+            note = f"{refused} refused" if refused else ""
+            progress.update(task, completed=frames + refused, rate=rate, note=note)
+
+        yield advance
+
+
+def _summary(result: dict[str, Any]) -> str:
+    refused = ", ".join(f"{count} {reason}" for reason, count in result["refused"].items()) or "none"
+    if "entries" not in result:
+        return (
+            f"{result['messages']} messages, {result['frames']} frames in {result['wall_s']:.1f} s; refused: {refused}"
+        )
+    return (
+        f"{result['frames']} frames in {result['wall_s']:.1f} s, {result['observations']} observations, "
+        f"{result['entries']} entries in {result['db']}; refused: {refused}\n"
+        f'Ask: r4 ask "Where is the cup?" --db {result["db"]}'
+    )
