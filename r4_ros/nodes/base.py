@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -332,7 +333,9 @@ def run(make: Callable[[], R4Node[Any]], args: Sequence[str] | None = None) -> i
         return 1
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    spin(executor, node, stop.is_set)
+    supervisor = os.environ.get("R4_SUPERVISOR", "")
+    orphaned = (lambda: os.getppid() != int(supervisor)) if supervisor else (lambda: False)
+    spin(executor, node, lambda: stop.is_set() or orphaned())
     node.close()
     executor.shutdown()
     node.destroy_node()
