@@ -60,7 +60,7 @@ def absences(
     map_in_sensor = inverse(sensor_in_map)
     found: list[Observation] = []
     for entry in entries:
-        if entry.state != EntryState.PRESENT or entry.motion == Motion.DYNAMIC:
+        if entry.state == EntryState.GONE or entry.motion == Motion.DYNAMIC:
             continue
         box = transform_box(map_in_sensor, entry.box)
         share = _empty_share(box, _sigma(entry), depth, camera)
