@@ -75,9 +75,7 @@ def _compared(reading: Reading, ask: Ask, end: int) -> Asked:
     return Asked.OTHER
 
 
-def _predicate(
-    reading: Reading, begin: int, end: int, places: list[Place], masked: frozenset[int]
-) -> Attribute | None:
+def _predicate(reading: Reading, begin: int, end: int, places: list[Place], masked: frozenset[int]) -> Attribute | None:
     """The adjective or state word that is said of the target."""
     inside = {i for p in places if p.subject is not None for i in range(p.start, p.end)}
     for i in range(end - 1, begin - 1, -1):

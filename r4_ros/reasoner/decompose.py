@@ -11,7 +11,6 @@ from r4_ros.reasoner.claims import claim_of
 from r4_ros.reasoner.form import Ask
 from r4_ros.reasoner.keys import (
     EGO,
-    Asked,
     Attribute,
     By,
     Claim,
@@ -32,6 +31,19 @@ ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 ABSTRACT = frozenset(
     "record chance way time moment case front turn degree direction amount number position total location bit".split()
 )
+
+
+KNOWN_VERBS = (
+    forms.SEE_LEMMAS
+    | forms.GO_VERBS
+    | forms.WAY_VERBS
+    | frozenset(
+        """be have do can could will would shall should may might must 's 're 've get make like exist stand sit lie lay
+        hang place locate position put keep store mount leave rest stay remain contain tell know remind say show list
+        name count describe want need look face turn call lean park set use describe hold appear start read""".split()
+    )
+)
+"""Verbs that ask of what was seen, where and when, or only carry the question."""
 
 
 @dataclass
@@ -91,16 +103,22 @@ def _target(draft: Draft) -> NounPhrase | None:
     candidates = [
         p
         for p in draft.reading.phrases
-        if ask.end <= p.head < draft.end and p.start not in draft.masked and id(p) not in taken
-        and p.noun not in ABSTRACT and p.head not in draft.masked
+        if ask.end <= p.head < draft.end
+        and p.start not in draft.masked
+        and id(p) not in taken
+        and p.noun not in ABSTRACT
+        and p.head not in draft.masked
     ]
     if ask.form in (Form.EXISTS, Form.VERIFY, Form.CHOOSE, Form.LOCATE) and not candidates:
-        candidates = [p for p in draft.reading.phrases if p.end <= ask.start + 1 and id(p) not in taken and p.start not in draft.masked]
+        candidates = [
+            p
+            for p in draft.reading.phrases
+            if p.end <= ask.start + 1 and id(p) not in taken and p.start not in draft.masked
+        ]
     if not candidates and ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
         candidates = [p for p in draft.reading.phrases if p.start >= ask.end and p.start not in draft.masked]
-    actors = [p for p in candidates if p.noun == "robot" or p.determiner == "this" and p.noun == "robot"]
-    rest = [p for p in candidates if p not in actors]
-    return (rest or candidates or [None])[0]
+    others = [p for p in candidates if p.noun != "robot"]
+    return next(iter(others or candidates), None)
 
 
 def _predicate_noun(draft: Draft) -> bool:
@@ -135,6 +153,7 @@ def _build(draft: Draft, claim: Claim | None) -> Plan:
         to_other=to_other,
         choices=ask.choices,
         past=_past(draft),
+        unsupported=_unknown_verb(draft),
     )
 
 
@@ -195,6 +214,7 @@ def _semantic(draft: Draft, phrase: NounPhrase | None) -> SemanticKey:
     return SemanticKey(
         text=phrase.noun,
         labels=() if anything else lexicon.labels_for(phrase.noun),
+        name=phrase.proper,
         attributes=tuple(attributes),
         anything=anything,
     )
@@ -205,7 +225,9 @@ def _purpose(draft: Draft) -> str:
     at = _purpose_at(draft)
     if at < 0:
         return ""
-    end = min([p.start for p in draft.places if p.start > at and p.relation in (Relation.IN, Relation.NEAR)] or [draft.end])
+    end = min(
+        [p.start for p in draft.places if p.start > at and p.relation in (Relation.IN, Relation.NEAR)] or [draft.end]
+    )
     comma = next((k for k in range(at, end) if draft.reading.lowers[k] == ","), end)
     return draft.reading.said(at, comma)
 
@@ -250,9 +272,14 @@ def _is_imagined(draft: Draft, place: spatial.Place) -> bool:
 def _imagined_spans(reading: Reading) -> list[tuple[int, int]]:
     spans = []
     for i, word in enumerate(reading.lowers):
-        opens = word in ("if", "say", "suppose", "while", "imagine") and reading.lowers[i + 1 : i + 2] in (("i",), ("you",))
+        opens = word in ("if", "say", "suppose", "while", "imagine") and reading.lowers[i + 1 : i + 2] in (
+            ("i",),
+            ("you",),
+        )
         if opens:
-            end = next((k for k in range(i, len(reading.lowers)) if reading.lowers[k] in (",", "?")), len(reading.lowers))
+            end = next(
+                (k for k in range(i, len(reading.lowers)) if reading.lowers[k] in (",", "?")), len(reading.lowers)
+            )
             spans.append((i, end))
     return spans
 
@@ -273,7 +300,11 @@ def _other_end(draft: Draft) -> Reference | None:
         draft.target = between.anchor
         return EGO if between.other is None else _reference(draft, between.other)
     for i in range(draft.begin, draft.end - 1):
-        if i in draft.masked or lowers[i] not in ("from", "to", "of") or (lowers[i] == "of" and i and lowers[i - 1] != "side"):
+        if (
+            i in draft.masked
+            or lowers[i] not in ("from", "to", "of")
+            or (lowers[i] == "of" and i and lowers[i - 1] != "side")
+        ):
             continue
         if lowers[i + 1] in parse.EGO_WORDS | {"here"}:
             return EGO
@@ -325,6 +356,23 @@ def _event(draft: Draft) -> EventKey | None:
     return None
 
 
+def _unknown_verb(draft: Draft) -> str:
+    """Why the question's own verb can't be answered from sightings; '' if it can."""
+    if _purpose_at(draft) >= 0 or draft.ask.form in (Form.VERIFY, Form.CHOOSE, Form.COMPARE):
+        return ""
+    related = {i for p in draft.places for i in range(p.start, p.end)} | set(draft.masked)
+    for i in range(draft.ask.start, draft.end):
+        word = draft.reading.words[i]
+        if not word.tag.startswith("VB") or i in related or draft.reading.phrase_at(i) is not None:
+            continue
+        known = word.lemma in KNOWN_VERBS or word.lower in KNOWN_VERBS or temporal.event_word(draft.reading, i)
+        if not known and lexicon.property_of(word.lower) is None:
+            return f"this memory knows what was seen, where and when, not who or what '{word.lower}' is about"
+    return ""
+
+
 def _past(draft: Draft) -> bool:
-    first = next((w for w in draft.reading.words[draft.begin : draft.end] if w.tag in ("VBD", "VBZ", "VBP", "MD")), None)
+    first = next(
+        (w for w in draft.reading.words[draft.begin : draft.end] if w.tag in ("VBD", "VBZ", "VBP", "MD")), None
+    )
     return first is not None and first.tag == "VBD"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from r4_ros.reasoner import temporal, words
+from r4_ros.reasoner.clocktime import UNITS
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 
@@ -112,7 +113,7 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
     lowers = reading.lowers
     lemmas = {reading.words[k].lemma for k in range(start, end)}
     unit = lowers[start + 2].rstrip("s") if start + 2 < end else ""
-    if following == "many" and unit in temporal.UNITS:
+    if following == "many" and unit in UNITS:
         return Ask(Form.DURATION, start, start + 3)
     if following == "many" and unit in ("meter", "metre", "yard", "feet", "foot", "mile", "centimeter", "step"):
         return Ask(Form.DISTANCE, start, start + 3)
@@ -154,7 +155,7 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
     if head in ("time", "date", "day", "hour") or lowers[start + 1 : start + 2] == ("time",):
         return Ask(Form.WHEN, start, start + 2)
     if head in ("way", "direction"):
-        wants = lemmas & WAY_VERBS and set(lowers[start:end]) & {"i", "we"} or {"i", "want"} <= set(lowers[:start])
+        wants = (lemmas & WAY_VERBS and set(lowers[start:end]) & {"i", "we"}) or {"i", "want"} <= set(lowers[:start])
         return Ask(Form.NAVIGATE if wants else Form.DIRECTION, start, noun + 1)
     if head == "side":
         return Ask(Form.DIRECTION, start, noun + 1)
@@ -173,7 +174,7 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
             return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
     if _doing(reading, start, end):
         return Ask(Form.ACTION, start, start + 1)
-    if lemmas & {"next", "follow"} and "to" not in lowers[start:end] or lowers[start + 1 : start + 2] == ("came",):
+    if (lemmas & {"next", "follow"} and "to" not in lowers[start:end]) or lowers[start + 1 : start + 2] == ("came",):
         return Ask(Form.ORDER, start, start + 1)
     return Ask(Form.IDENTIFY, start, start + 1, bare=not directly)
 
@@ -216,7 +217,7 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
         verb = start + 2 + (following[1] == "please")
         if tokens[verb].lemma not in SEE_LEMMAS - {"find", "locate"}:
             return _command(reading, verb, end)
-    if ("if", "so") == reading.lowers[end + 1 : end + 3]:
+    if reading.lowers[end + 1 : end + 3] == ("if", "so"):
         return Ask(Form.IDENTIFY, start, start + 2, bare=True)
     lemmas = [tokens[k].lemma for k in range(start, end)]
     ask = Ask(Form.VERIFY, start, start + 1)
@@ -229,10 +230,14 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
     if "than" in following or ("same" in following and "room" not in following):
         return replace(ask, form=Form.COMPARE, asked=Asked.NUMBER if "number" in lemmas or "more" in lemmas else None)
     there = next((k for k in range(start, min(start + 4, end)) if lowers[k] in ("there", "their", "any")), -1)
-    if there >= 0 and (tokens[there].tag in ("EX", "PRP$", "RB", "DT") and there == start + 1 or lowers[there] == "any"):
+    if there >= 0 and (
+        (tokens[there].tag in ("EX", "PRP$", "RB", "DT") and there == start + 1) or lowers[there] == "any"
+    ):
         return replace(ask, form=Form.EXISTS, end=there + (lowers[there] != "any"))
     verb = next((k for k in range(start + 1, min(start + 6, end)) if tokens[k].lemma in SEE_LEMMAS), -1)
-    if verb >= 0 and {"i", "you", "we", "anyone", "anybody", "robot"} & set(lowers[start + 1 : verb]) | _robots(reading):
+    if verb >= 0 and {"i", "you", "we", "anyone", "anybody", "robot"} & set(lowers[start + 1 : verb]) | _robots(
+        reading
+    ):
         return replace(ask, form=Form.EXISTS, end=verb + 1)
     if following and following[0] in ("a", "an", "some", "something", "anything", "anyone", "someone"):
         return replace(ask, form=Form.EXISTS)

@@ -231,6 +231,7 @@ class SemanticKey(Key):
     attributes: tuple[Attribute, ...] = ()
     purpose: str = ""
     exclude: tuple[str, ...] = ()
+    name: bool = Field(False, description="a proper name: only that very label matches")
     anything: bool = Field(False, description="the noun restricts nothing (object, thing)")
 
 
@@ -284,6 +285,7 @@ class Plan(Key):
 
     @property
     def target(self) -> Step:
+        """The step that finds what is asked about."""
         return self.steps[-1]
 
 

@@ -55,7 +55,10 @@ class NounPhrase:
 
     @property
     def definite(self) -> bool:
-        return self.determiner in ("the", "my", "your", "his", "her", "our", "their", "this", "that") or bool(self.owner)
+        """Whether one certain thing is meant."""
+        return self.determiner in ("the", "my", "your", "his", "her", "our", "their", "this", "that") or bool(
+            self.owner
+        )
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,9 @@ def _is_name(tokens: tuple[Word, ...], i: int, n: int) -> bool:
     if part[0].tag in NOUN_TAGS:
         return True
     before = tokens[i - 1] if i else None
-    return before is None or before.tag in ("DT", "PRP$", "JJ", "JJR", "JJS", "CD", "POS") or part[0].tag in ("RB", "JJ")
+    return (
+        before is None or before.tag in ("DT", "PRP$", "JJ", "JJR", "JJS", "CD", "POS") or part[0].tag in ("RB", "JJ")
+    )
 
 
 def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
@@ -220,9 +225,7 @@ def _phrase(tokens: tuple[Word, ...], named: dict[int, int], start: int, end: in
         name_words = name_words[1:]
         noun = " ".join(name_words)
     proper = tokens[end - 1].tag in ("NNP", "NNPS") and lexicon.kind_of(noun) is None
-    return NounPhrase(
-        start, end, end - 1, noun, tuple(modifiers), room, owner, determiner, plural, proper
-    )
+    return NounPhrase(start, end, end - 1, noun, tuple(modifiers), room, owner, determiner, plural, proper)
 
 
 def _name_start(tokens: tuple[Word, ...], named: dict[int, int], begin: int, end: int) -> int:
@@ -236,13 +239,18 @@ def _name_start(tokens: tuple[Word, ...], named: dict[int, int], begin: int, end
         previous = tokens[start - 1]
         if previous.tag == "HYPH" and start - 2 >= begin:
             start -= 2
-        elif (previous.tag in NOUN_TAGS or tokens[start].tag == "CD") and previous.lower not in NEVER_NOUN:
-            start -= 1
-        elif previous.lower in ("living", "dining") and tokens[start].lower == "room":
+        elif _belongs(previous, tokens[start]):
             start -= 1
         else:
             break
     return start
+
+
+def _belongs(previous: Word, word: Word) -> bool:
+    """Whether a word before a name is part of it: a noun, the noun before a number, 'living' of 'living room'."""
+    if previous.lower in ("living", "dining"):
+        return word.lower == "room"
+    return (previous.tag in NOUN_TAGS or word.tag == "CD") and previous.lower not in NEVER_NOUN
 
 
 def _singular_name(tokens: tuple[Word, ...], start: int, end: int) -> tuple[str, bool]:

@@ -57,7 +57,11 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
         if kind is None and word.lower in ("most", "far") and reading.lowers[i - 1 : i] and i:
             side = MOST.get(reading.lowers[i - 1])
             kind = (side, "max") if side is not None else None
-        if kind is None and word.tag in ("JJS", "RBS") and word.lower not in ("most", "least", "last", "latest", "best"):
+        if (
+            kind is None
+            and word.tag in ("JJS", "RBS")
+            and word.lower not in ("most", "least", "last", "latest", "best")
+        ):
             kind = By.OTHER, "max"
         if kind is not None:
             found.append(_extreme(reading, i, *kind))

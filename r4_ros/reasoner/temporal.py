@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
+from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventName, TemporalKey, TemporalOp
 from r4_ros.reasoner.parse import Reading
 
-UNITS = {
-    "second": 1.0,
-    "sec": 1.0,
-    "s": 1.0,
-    "minute": 60.0,
-    "min": 60.0,
-    "hour": 3600.0,
-    "hr": 3600.0,
-    "h": 3600.0,
-    "day": 86400.0,
-    "week": 604800.0,
-    "fortnight": 1209600.0,
-    "month": 2592000.0,
-    "year": 31536000.0,
+ORDINALS = {
+    w: i for i, w in enumerate("zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split())
 }
-NUMBERS = {
-    word: float(value)
-    for value, word in enumerate(
-        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-        seventeen eighteen nineteen twenty""".split()
-    )
-}
-NUMBERS |= {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0}
-NUMBERS |= {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0, "few": 3.0, "several": 5.0}
-ORDINALS = {w: i for i, w in enumerate("zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split())}
 NOW = (
     ("right", "now"),
     ("at", "the", "moment"),
@@ -72,8 +50,6 @@ EVENT_WORDS: dict[str, EventName] = {
     "alter": "changed",
 }
 """verb -> what happened to the thing."""
-CLOCK = re.compile(r"^(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?$")
-MILITARY = re.compile(r"^([01]\d|2[0-3])([0-5]\d)$")
 
 
 @dataclass(frozen=True)
@@ -114,97 +90,6 @@ def primary(keys: tuple[TemporalKey, ...]) -> TemporalKey | None:
     return next((key for rank in ranks for key in keys if key.op in rank), None)
 
 
-def quantity(reading: Reading, i: int) -> tuple[float, int] | None:
-    """Seconds and end of 'two hours', 'half an hour', 'a couple of minutes', '90 s' at token i."""
-    lowers = reading.lowers
-    number, j = _number(lowers, i)
-    if number is None or j >= len(lowers):
-        return None
-    unit = _unit(lowers[j])
-    if unit is None:
-        return None
-    j += 1
-    if lowers[j : j + 3] == ("and", "a", "half"):
-        number, j = number + 0.5, j + 3
-    return number * unit, j
-
-
-def clock(reading: Reading, i: int) -> tuple[ClockTime, int] | None:
-    """A time of day at token i: '10:02', '3 pm', 'half past six', 'noon', '0600'."""
-    lowers = reading.lowers
-    if i >= len(lowers):
-        return None
-    word = lowers[i]
-    if word in ("noon", "midday", "midnight"):
-        return ClockTime(hour=0 if word == "midnight" else 12), i + 1
-    past = _spoken(lowers, i)
-    if past is not None:
-        return past
-    military = MILITARY.match(word)
-    if military:
-        return ClockTime(hour=int(military[1]), minute=int(military[2])), i + 1
-    match = CLOCK.match(word)
-    hour = float(match[1]) if match else NUMBERS.get(word) if word not in ("a", "an", "half") else None
-    if hour is None or hour > 24:
-        return None
-    minute, second = (int(match[g] or 0) for g in (2, 3)) if match else (0, 0)
-    hour, end = _half_of_day(lowers, i + 1, int(hour))
-    if minute > 59 or second > 59:
-        return None
-    if end == i + 1 and not (match and match[2]) and lowers[end : end + 1] in (("o'clock",), ("oclock",)):
-        end += 1
-    return ClockTime(hour=hour, minute=minute, second=second), end
-
-
-def _spoken(lowers: tuple[str, ...], i: int) -> tuple[ClockTime, int] | None:
-    minute = {"half": 30, "quarter": 15}.get(lowers[i])
-    j = i + 1
-    if minute is None or j >= len(lowers):
-        return None
-    to = lowers[j] == "to"
-    j += lowers[j] in ("past", "to")
-    hour = NUMBERS.get(lowers[j]) if j < len(lowers) else None
-    if hour is None and j < len(lowers) and lowers[j].isdigit():
-        hour = float(lowers[j])
-    if hour is None or not 1 <= hour <= 12 or lowers[j] in ("a", "an"):
-        return None
-    whole, end = _half_of_day(lowers, j + 1, int(hour))
-    return (ClockTime(hour=(whole - 1) % 24, minute=60 - minute) if to else ClockTime(hour=whole, minute=minute)), end
-
-
-def _half_of_day(lowers: tuple[str, ...], j: int, hour: int) -> tuple[int, int]:
-    word = lowers[j].replace(".", "") if j < len(lowers) else ""
-    if word == "pm" or lowers[j : j + 3] in (("in", "the", "evening"), ("in", "the", "afternoon")):
-        return (hour + 12 if hour < 12 else hour), j + (1 if word == "pm" else 3)
-    if word == "am":
-        return hour % 12, j + 1
-    if lowers[j : j + 2] == ("this", "morning"):
-        return hour, j + 2
-    return hour, j
-
-
-def _number(lowers: tuple[str, ...], i: int) -> tuple[float | None, int]:
-    j = i
-    if lowers[j : j + 2] in (("half", "an"), ("half", "a")):
-        return 0.5, j + 2
-    if lowers[j : j + 1] in (("a",), ("an",)) and lowers[j + 1 : j + 2] in (("couple",), ("few",)):
-        j += 1
-    if j >= len(lowers):
-        return None, j
-    word = lowers[j]
-    value = float(word) if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", word) else NUMBERS.get(word)
-    if value is not None and word in NUMBERS and value >= 20 and lowers[j + 1 : j + 2] and value % 10 == 0:
-        ones = NUMBERS.get(lowers[j + 1], 0.0)
-        if 1 <= ones <= 9 and lowers[j + 1] not in ("a", "an"):
-            value, j = value + ones, j + 1
-    j += 1
-    return value, j + (lowers[j : j + 1] == ("of",))
-
-
-def _unit(word: str) -> float | None:
-    return UNITS.get(word) or UNITS.get(word.rstrip("."), UNITS.get(word[:-1] if word.endswith("s") else ""))
-
-
 def _ago(reading: Reading, i: int) -> Mention | None:
     start = i
     if reading.lowers[i] in ("about", "around", "roughly", "over", "exactly"):
@@ -230,7 +115,7 @@ def _recently(reading: Reading, i: int) -> Mention | None:
     if lowers[j] not in ("last", "past", "previous"):
         return None
     amount = quantity(reading, j + 1) if j + 1 < len(lowers) else None
-    if amount is None and j + 1 < len(lowers) and (unit := _unit(lowers[j + 1])):
+    if amount is None and j + 1 < len(lowers) and (unit := unit_of(lowers[j + 1])):
         amount = unit, j + 2
     if amount is None:
         return None
@@ -276,12 +161,12 @@ def _at(reading: Reading, i: int) -> Mention | None:
         return Mention(TemporalKey(op=TemporalOp.AT, arg="yesterday", start=span[0], end=span[1]), i, i + 1)
     if lowers[i] == "on" and i + 1 < len(lowers) and lowers[i + 1] in DAYS:
         return Mention(TemporalKey(op=TemporalOp.AT, arg=reading.said(i + 1, i + 2)), i, i + 2)
-    bare = bool(i == 0 and _spoken(lowers, i))
+    bare = bool(i == 0 and spoken(lowers, i))
     if lowers[i] not in ("at", "around") and not bare:
         return None
     start = i if bare else i + 1
     moment = clock(reading, start)
-    if moment is None or lowers[moment[1] - 1] == "o'clock" and lowers[moment[1] : moment[1] + 1] == ("of",):
+    if moment is None or (lowers[moment[1] - 1] == "o'clock" and lowers[moment[1] : moment[1] + 1] == ("of",)):
         return None
     if _counts_things(reading, moment[1]):
         return None
@@ -304,9 +189,10 @@ def _clause(reading: Reading, i: int) -> Mention | None:
         return None
     if reading.lowers[i] == "when" and (asks_when(reading, i)):
         return None
-    if op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and reading.words[begin + 1 :]:
-        if reading.words[begin + 1].tag == "VBP" or reading.lowers[begin + 1] in ("sit", "stand", "face"):
-            return None  # where the asker imagines to be, not when
+    verb = reading.words[begin + 1] if begin + 1 < len(reading.words) else None
+    asker = op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and verb is not None
+    if asker and verb is not None and (verb.tag == "VBP" or verb.lower in ("sit", "stand", "face")):
+        return None  # where the asker imagines to be, not when
     if reading.lowers[i] == "before" and reading.lowers[begin] in ("me", "you"):
         return None
     end = next((k for k in range(begin, len(reading.lowers)) if reading.lowers[k] in (",", "?", "!", ";", ".")), -1)
@@ -373,7 +259,12 @@ def _simple(reading: Reading, i: int) -> Mention | None:
         return Mention(TemporalKey(op=TemporalOp.CHANGE), i, i + 2)
     edge_at = i + 1 + (lowers[i + 1 : i + 2] == ("the",))
     edge_at += lowers[edge_at : edge_at + 1] == ("very",)
-    for edge, op in (("start", TemporalOp.START), ("beginning", TemporalOp.START), ("end", TemporalOp.END), ("close", TemporalOp.END)):
+    for edge, op in (
+        ("start", TemporalOp.START),
+        ("beginning", TemporalOp.START),
+        ("end", TemporalOp.END),
+        ("close", TemporalOp.END),
+    ):
         if word == "at" and lowers[edge_at : edge_at + 1] == (edge,) and not _spatial_end(reading, edge_at + 1):
             return Mention(TemporalKey(op=op), i, edge_at + 1)
     if lowers[i : i + 3] == ("to", "begin", "with"):
@@ -405,10 +296,9 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     start = i - 1 if i and lowers[i - 1] in ("the", "your", "on") else i
     rank = ORDINALS.get(word, 0)
     timely = ("time", "times", "visit", "round", "check", "look")
-    if rank or word in ("last", "previous", "latest"):
-        if i + 1 < len(words) and lowers[i + 1] in timely:
-            op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
-            return Mention(TemporalKey(op=op, arg=lowers[i + 1], rank=rank), start, i + 2)
+    if (rank or word in ("last", "previous", "latest")) and lowers[i + 1 : i + 2] and lowers[i + 1] in timely:
+        op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
+        return Mention(TemporalKey(op=op, arg=lowers[i + 1], rank=rank), start, i + 2)
     if word not in ("first", "last"):
         return None
     following = words[i + 1] if i + 1 < len(words) else None

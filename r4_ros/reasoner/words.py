@@ -229,7 +229,9 @@ COLORS = {
     }.items()
     for word in words.split()
 }
-MATERIALS = frozenset("wooden wood metal plastic glass leather fabric ceramic steel stone paper cardboard cloth".split())
+MATERIALS = frozenset(
+    "wooden wood metal plastic glass leather fabric ceramic steel stone paper cardboard cloth".split()
+)
 SHAPES = frozenset("round square rectangular circular oval triangular hexagonal".split())
 STATES = {
     "open": ("openness", "open"),

@@ -1,0 +1,90 @@
+"""The reasoner's facade: a question in, an answer with evidence, trace and an honest verdict out."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.model import Answer, Evidence, Question
+from r4_ros.core.ports import Memory, TaskLog
+from r4_ros.reasoner import loop
+
+
+class Reasoner:
+    """Answers questions from a memory, by rules; writes each finished task to the log if there is one."""
+
+    def __init__(self, memory: Memory, config: ReasonerConfig | None = None, log: TaskLog | None = None) -> None:
+        self._memory = memory
+        self._config = config or ReasonerConfig()
+        self._log = log
+
+    def answer(self, question: Question) -> Answer:
+        """The answer to any text; an impossible question gets its verdict, not an exception.
+
+        Raises what the memory raises (store, network), and InvalidArgument for an unknown time zone.
+        """
+        draft, form, trace = loop.solve(self._memory, question, self._config)
+        answer = Answer(
+            question=question.text,
+            text=draft.text,
+            form=form.value if form is not None else "",
+            verdict=draft.verdict,
+            value=draft.value,
+            confidence=round(min(1.0, max(0.0, draft.confidence)), 4),
+            evidence=draft.evidence,
+            trace=tuple(trace),
+            task_id=uuid.uuid4().hex,
+            value_frame=draft.frame,
+        )
+        if self._log is not None:
+            self._log.record_task(question, answer, self._stamp(question, draft.evidence))
+        return answer
+
+    @staticmethod
+    def _stamp(question: Question, evidence: tuple[Evidence, ...]) -> int:
+        return question.now_ns if question.now_ns is not None else max((e.last_seen for e in evidence), default=0)
+
+
+def answer_to_dict(answer: Answer) -> dict[str, Any]:
+    """An answer as JSON-ready values; see docs/asking.md."""
+    value = answer.value
+    return {
+        "question": answer.question,
+        "verdict": answer.verdict.value,
+        "form": answer.form,
+        "answer": answer.text,
+        "value": list(value) if isinstance(value, tuple) else value,
+        "value_frame": answer.value_frame,
+        "confidence": answer.confidence,
+        "evidence": [evidence_to_dict(e) for e in answer.evidence],
+        "trace": [
+            {"round": s.round, "action": s.action, "detail": s.detail, "found": s.found, "duration_s": s.duration_s}
+            for s in answer.trace
+        ],
+        "task_id": answer.task_id,
+    }
+
+
+def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
+    """One piece of evidence as JSON-ready values: metres, nanoseconds, names of states."""
+    return {
+        "entry_id": evidence.entry_id,
+        "label": evidence.label,
+        "description": evidence.description,
+        "attributes": dict(evidence.attributes),
+        "position": list(evidence.box.pose.position),
+        "extent": list(evidence.box.extent),
+        "frame": evidence.frame,
+        "map_id": evidence.map_id,
+        "agent_id": evidence.agent_id,
+        "first_seen": evidence.first_seen,
+        "last_seen": evidence.last_seen,
+        "visibility": evidence.visibility.name,
+        "state": evidence.state.name,
+        "motion": evidence.motion.name,
+        "sightings": evidence.count,
+        "confidence": evidence.confidence,
+        "score": evidence.score,
+        "regions": list(evidence.regions),
+    }

@@ -1,0 +1,166 @@
+"""What every answer is made of before it is signed: text, verdict, value and cited evidence; shared judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Verdict
+from r4_ros.reasoner import wording
+from r4_ros.reasoner.keys import EGO, By, Form, Plan, Reference, references
+from r4_ros.reasoner.run import Found, Run
+
+COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
+FORMS_OF_NOW = frozenset(Form) - {Form.WHEN, Form.DURATION, Form.ORDER}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An answer in the making."""
+
+    text: str
+    verdict: Verdict
+    value: AnswerValue = None
+    evidence: tuple[Evidence, ...] = ()
+    confidence: float = 0.0
+    frame: str = ""
+
+
+def strength(evidence: Evidence) -> float:
+    """Confidence in one remembered thing, 0..1: grows with its own confidence, its fit and its sightings."""
+    count = max(1, evidence.count)
+    return evidence.confidence * evidence.semantic_score * count / (count + 1)
+
+
+def answered(text: str, value: AnswerValue, evidence: Sequence[Evidence], frame: str = "") -> Draft:
+    """A claim that all of the cited evidence supports: as strong as its weakest part."""
+    weakest = min((strength(e) for e in evidence), default=0.0)
+    return Draft(text, Verdict.ANSWERED, value, tuple(evidence), weakest, frame)
+
+
+def ambiguous(text: str, evidence: Sequence[Evidence], value: AnswerValue = None, frame: str = "") -> Draft:
+    """Several readings; at most half as sure as of its evidence."""
+    weakest = min((strength(e) for e in evidence), default=0.0)
+    return Draft(text, Verdict.AMBIGUOUS, value, tuple(evidence), weakest / 2, frame)
+
+
+def not_seen(text: str, value: AnswerValue = None, evidence: Sequence[Evidence] = ()) -> Draft:
+    """Nothing in memory says so."""
+    return Draft(text, Verdict.NOT_SEEN, value, tuple(evidence), 0.0)
+
+
+def unsupported(reason: str) -> Draft:
+    """The question can't be answered; says why."""
+    return Draft(reason, Verdict.UNSUPPORTED)
+
+
+def is_present(plan: Plan, found: Found) -> bool:
+    """Whether the question is about now."""
+    return not plan.past and found.window.at_ns is None and not found.window.bounded and plan.form in FORMS_OF_NOW
+
+
+def needs_ego(plan: Plan) -> bool:
+    """Whether the question can't be understood without knowing where 'me' is."""
+    used: list[Reference] = [r for step in plan.steps for r in references(step)]
+    if plan.to_other is not None:
+        used.append(plan.to_other)
+    loose = any(
+        s.superlative is not None
+        and s.superlative.reference is None
+        and s.superlative.by in (By.DISTANCE, By.LEFT, By.RIGHT)
+        for s in plan.steps
+    )
+    return EGO in used or loose
+
+
+def noun(plan: Plan, index: int = -1) -> str:
+    """The thing of a step as the question names it: 'red cup'."""
+    semantic = plan.steps[index].semantic
+    words = [a.value for a in semantic.attributes if a.name != "owner" and not a.negate]
+    return " ".join([*words, semantic.text or "thing"])
+
+
+def place_asked(plan: Plan, index: int = -1) -> str:
+    """' on the table', ' in the kitchen': the spatial restrictions of a step in words."""
+    said = []
+    for key in plan.steps[index].spatial:
+        name = {"ego": "me", "region": f"the {key.reference.region}"}.get(key.reference.kind)
+        if name is None:
+            name = f"the {noun(plan, key.reference.step)}"
+        if key.other is not None and key.other.kind == "step" and key.other != key.reference:
+            name += f" and the {noun(plan, key.other.step)}"
+        said.append(f"{'not ' if key.negate else ''}{_relation_words(key.relation.value)} {name}")
+    return "".join(" " + s for s in said)
+
+
+def _relation_words(relation: str) -> str:
+    words = {"left_of": "to the left of", "right_of": "to the right of", "attached_to": "attached to"}
+    return words.get(relation, relation.replace("_", " "))
+
+
+def time_asked(run: Run, found: Found) -> str:
+    """' 12 s ago (10:02:01 UTC)': the time asked about in words."""
+    window = found.window
+    if not window.bounded:
+        return ""
+    if window.at_ns is not None and window.event is None:
+        absolute = wording.clock(window.at_ns, run.now_ns, run.zone)
+        return f" {wording.ago(window.at_ns, run.now_ns)}" + (f" ({absolute})" if absolute else "")
+    key = next(k for k in found.plan.target.temporal if k.op is window.op)
+    return f" {key.op.value} {key.arg}" if key.seconds is None else f" {key.arg}"
+
+
+def absent(run: Run, found: Found) -> Draft:
+    """Nothing matched: why, and whether that is a 'no' (the place was looked at), or just nothing seen."""
+    plan, retrieval = found.plan, found.retrieval
+    index = found.missing if found.missing >= 0 else len(plan.steps) - 1
+    regions = [k.reference.region for k in plan.steps[index].spatial if k.reference.kind == "region"]
+    if regions and not retrieval.visited:
+        return Draft(f"I have never been where I could see the {regions[0]}.", Verdict.NEVER_VISITED)
+    what = f"{noun(plan, index)}{place_asked(plan, index)}{time_asked(run, found)}"
+    if index < len(plan.steps) - 1:
+        return not_seen(f"I know no {what}.", _empty_value(plan))
+    covered = retrieval.coverage >= COVERED and bool(plan.steps[index].spatial)
+    if covered and plan.form in (Form.EXISTS, Form.COUNT, Form.IDENTIFY):
+        looked = retrieval.last_looked
+        seen = f" I looked there {wording.when(looked, run.now_ns, run.zone)}." if looked is not None else ""
+        text = (
+            f"No {what}.{seen}" if plan.form is not Form.IDENTIFY else f"Nothing that I know{place_asked(plan)}.{seen}"
+        )
+        return Draft(text, Verdict.ANSWERED, _empty_value(plan), (), 0.9 * retrieval.coverage)
+    text = f"I have seen no {what}."
+    if retrieval.coverage >= 0 and plan.steps[index].spatial:
+        text += f" I have looked at {retrieval.coverage:.0%} of that place."
+    return not_seen(text, _empty_value(plan))
+
+
+def _empty_value(plan: Plan) -> AnswerValue:
+    values: dict[Form, AnswerValue] = {Form.EXISTS: False, Form.COUNT: 0, Form.IDENTIFY: ()}
+    return values.get(plan.form)
+
+
+def gone(run: Run, evidence: Sequence[Evidence], plan: Plan) -> Draft:
+    """All that match have left their place: until when they were there, and that their place is unknown now."""
+    latest = max(evidence, key=lambda e: e.last_seen)
+    when = wording.when(latest.last_seen, run.now_ns, run.zone)
+    where = wording.point(latest.box.pose.position)
+    text = (
+        f"The {wording.thing(latest)} was at {where}; last seen there {when}. It is gone since, and I don't know where."
+    )
+    if plan.form in (Form.EXISTS, Form.COUNT):
+        value: AnswerValue = False if plan.form is Form.EXISTS else 0
+        return Draft(f"Not any more. {text}", Verdict.ANSWERED, value, (latest,), strength(latest))
+    return not_seen(text, None, (latest,))
+
+
+def staled(run: Run, draft: Draft, stale_s: float) -> Draft:
+    """A present-tense answer from sightings that are older than ``stale_s`` says so."""
+    if draft.verdict is not Verdict.ANSWERED or not draft.evidence:
+        return draft
+    if all(e.state is EntryState.GONE for e in draft.evidence):
+        return draft
+    age_s = (run.now_ns - min(e.last_seen for e in draft.evidence)) / NS_PER_S
+    if age_s <= stale_s:
+        return draft
+    text = f"{draft.text} That is {wording.age(age_s)} old; it may have changed."
+    return replace(draft, text=text, verdict=Verdict.STALE, confidence=draft.confidence * stale_s / age_s)

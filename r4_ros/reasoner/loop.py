@@ -1,0 +1,170 @@
+"""Rounds of plan, retrieve, judge, refine within a budget; the last round must answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
+from r4_ros.core.model import EntryState, Question, TraceStep, Verdict
+from r4_ros.core.ports import Memory
+from r4_ros.reasoner import explain, judge_time, lexicon, wording, words
+from r4_ros.reasoner.decompose import plan as decompose
+from r4_ros.reasoner.draft import Draft, absent, gone, is_present, needs_ego, staled, unsupported
+from r4_ros.reasoner.judge_kind import KINDS
+from r4_ros.reasoner.judge_place import PLACES
+from r4_ros.reasoner.keys import Form, Plan
+from r4_ros.reasoner.refine import Relaxation, relaxations
+from r4_ros.reasoner.run import Found, Run, UnknownRegion
+
+JUDGES = {**KINDS, **PLACES, Form.WHEN: judge_time.when}
+EVENT_FORMS = (Form.IDENTIFY, Form.COUNT, Form.LOCATE, Form.EXISTS)
+REASONS = {
+    Form.DURATION: "how long something took can't be told yet",
+    Form.ORDER: "the order of events can't be told yet",
+    Form.COMPARE: "comparisons can't be made yet",
+    Form.EXPLAIN: "reasons, ways and descriptions aren't in this memory: it knows what was seen, where and when",
+    Form.ACTION: "what somebody does isn't in this memory: it knows what was seen, where and when",
+}
+
+
+def solve(memory: Memory, question: Question, config: ReasonerConfig) -> tuple[Draft, Form | None, list[TraceStep]]:
+    """The draft of an answer, its form, and the trace. Raises what the memory raises, except for the deadline."""
+    rounds = max(1, question.max_rounds or config.max_rounds)
+    deadline = time.monotonic() + (question.deadline_s if question.deadline_s > 0 else config.deadline_s)
+    run = Run(
+        memory, question, question.ego_agent or config.agent_id, wording.zone_of(question.timezone), rounds, deadline
+    )
+    plan: Plan | None = None
+    try:
+        started = time.monotonic()
+        plan = decompose(question.text)
+        run.note("plan", explain.understood(plan), duration_s=time.monotonic() - started)
+        draft = _answer(run, plan, config)
+    except DeadlineExceeded:
+        draft = Draft("I ran out of time before I could answer.", Verdict.TIMEOUT)
+    except UnsupportedQuestion as error:
+        draft = _unsupported(str(error), plan)
+    run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
+    return draft, plan.form if plan is not None else None, run.trace
+
+
+def _unsupported(reason: str, plan: Plan | None) -> Draft:
+    read = f" I understood: {explain.understood(plan)}." if plan is not None else ""
+    return unsupported(f"I can't answer that: {reason}.{read}")
+
+
+def _answer(run: Run, plan: Plan, config: ReasonerConfig) -> Draft:
+    reason = plan.unsupported or REASONS.get(plan.form)
+    if reason:
+        raise UnsupportedQuestion(reason)
+    plan = _with_purpose(plan)
+    probe = run.begin()
+    unclear = len(probe.ego_candidates) > 1 and not run.ego_agent and run.question.viewpoint is None
+    if unclear and needs_ego(plan) and not plan.ego:
+        who = wording.listed(sorted(probe.ego_candidates))
+        return Draft(f"Whose place is meant? I know {who}; name one.", Verdict.AMBIGUOUS)
+    draft, unknown, found = _try(run, plan)
+    if draft is not None:
+        return staled(run, draft, config.stale_s) if found is not None and is_present(plan, found) else draft
+    base = absent(run, found) if found is not None else _no_region(run, unknown)
+    if base.verdict is Verdict.NEVER_VISITED:
+        return base
+    return _refined(run, plan, base, found, unknown)
+
+
+def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Found | None]:
+    """Run and judge a plan; no draft where nothing matched."""
+    try:
+        present_only = not plan.past and plan.claim is None and plan.event is None and plan.form is not Form.WHEN
+        found = run.execute(plan, present_only)
+        if not found.evidence and present_only and found.missing == len(plan.steps) - 1:
+            found = _gone_too(run, plan, found)
+        if plan.event is not None and plan.form in EVENT_FORMS and found.missing in (-1, len(plan.steps) - 1):
+            return judge_time.changed(run, found), None, found
+        if not found.evidence:
+            return None, None, found
+        if _all_gone(found) and is_present(plan, found) and plan.claim is None and plan.event is None:
+            return gone(run, found.evidence, plan), None, found
+        draft = JUDGES[plan.form](run, found)
+        return _checked(run, plan, found, draft), None, found
+    except UnknownRegion as unknown:
+        return None, unknown, None
+
+
+def _gone_too(run: Run, plan: Plan, living: Found) -> Found:
+    """Look again for things that have left; 'what is on the table' isn't answered with what was."""
+    if not plan.target.semantic.text or plan.target.semantic.anything:
+        return living
+    run.note("refine", "also things that are gone")
+    everything = run.execute(plan, present_only=False)
+    return everything if everything.evidence else living
+
+
+def _all_gone(found: Found) -> bool:
+    return bool(found.evidence) and all(e.state is EntryState.GONE for e in found.evidence)
+
+
+def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
+    """Properties that no key could check ('wee', 'Anna's') are named, and the answer isn't certain."""
+    loose = [
+        (i, a) for i, step in enumerate(plan.steps) for a in step.semantic.attributes if not a.name or a.name == "owner"
+    ]
+    unchecked = [a.value for i, a in loose if not all(_tells(e.label, e.description, a.value) for e in found.steps[i])]
+    if not unchecked or draft.verdict not in (Verdict.ANSWERED, Verdict.STALE):
+        return draft
+    note = f"Whether it is {wording.listed([repr(u) for u in unchecked])} I can't tell."
+    return replace(draft, text=f"{draft.text} {note}", verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+
+
+def _tells(label: str, description: str, word: str) -> bool:
+    return word in f"{label} {description}".casefold().split()
+
+
+def _no_region(run: Run, unknown: UnknownRegion | None) -> Draft:
+    known = f" I know: {wording.listed(run.regions, 8)}." if run.regions else " No places of this map have names."
+    return unsupported(f"I know no place called '{unknown}'.{known}")
+
+
+def _refined(run: Run, plan: Plan, base: Draft, found: Found | None, unknown: UnknownRegion | None) -> Draft:
+    """Relax one key at a time while rounds remain; what comes of it is said beside the answer, never as the answer."""
+    for relaxed in relaxations(plan, found, unknown):
+        if run.round >= run.max_rounds:
+            run.note("stop", f"{run.max_rounds} rounds")
+            break
+        run.round += 1
+        run.note("refine", f"{relaxed.key}: {relaxed.note}")
+        try:
+            draft, _, _ = _try(run, relaxed.plan)
+        except UnsupportedQuestion:
+            continue
+        if draft is not None and draft.evidence:
+            return _beside(base, relaxed, draft)
+    return base
+
+
+def _beside(base: Draft, relaxed: Relaxation, draft: Draft) -> Draft:
+    """The base answer with what the relaxed plan found."""
+    told = draft.text.removeprefix("Yes, ").removeprefix("Yes: ")
+    text = f"{base.text} {relaxed.note} {told}"
+    if base.verdict is Verdict.ANSWERED:
+        return replace(base, text=text, evidence=draft.evidence)
+    if relaxed.verdict is Verdict.AMBIGUOUS:
+        value = draft.value if relaxed.key == "region" else None
+        return Draft(text, Verdict.AMBIGUOUS, value, draft.evidence, draft.confidence / 2, draft.frame)
+    return replace(base, text=text, evidence=draft.evidence)
+
+
+def _with_purpose(plan: Plan) -> Plan:
+    """A purpose becomes the kinds that serve it. Raises UnsupportedQuestion for a purpose that isn't known."""
+    purpose = plan.target.semantic.purpose
+    if not purpose:
+        return plan
+    kinds = next((words.PURPOSES[w] for w in purpose.split() if w in words.PURPOSES), ())
+    if not kinds:
+        raise UnsupportedQuestion(f"it isn't known what serves to {purpose}")
+    labels = tuple(dict.fromkeys(label for kind in kinds for label in lexicon.labels_for(kind)))
+    semantic = plan.target.semantic.model_copy(update={"labels": labels})
+    target = plan.target.model_copy(update={"semantic": semantic})
+    return plan.model_copy(update={"steps": (*plan.steps[:-1], target)})

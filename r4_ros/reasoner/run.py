@@ -1,0 +1,286 @@
+"""One plan against the memory: steps become queries, in order, within the deadline; everything is traced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+
+from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
+from r4_ros.core.model import (
+    EntryState,
+    Event,
+    Evidence,
+    Order,
+    Pose,
+    Query,
+    Question,
+    Reference,
+    Retrieval,
+    SpatialConstraint,
+    TemporalConstraint,
+    TemporalKind,
+    TraceStep,
+)
+from r4_ros.core.ports import Memory
+from r4_ros.reasoner import explain, keys, lexicon, moments, viewpoint
+from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Plan, Relation, SpatialKey, Step
+from r4_ros.reasoner.moments import Times, Window
+
+LIVING = (EntryState.PRESENT, EntryState.UNKNOWN)
+LIMIT = 200
+SIDE_REACH_M = 4.0  # 'left of', 'behind' and the like mean things around here, not across the building
+VIEW_RELATIONS = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.IN_FRONT_OF, Relation.BEHIND)
+COMPUTED = {
+    Relation.AT: "near",
+    Relation.AROUND: "near",
+    Relation.SIDE: "next_to",
+    Relation.AGAINST: "next_to",
+    Relation.ATTACHED_TO: "next_to",
+    **{
+        r: r.value
+        for r in (
+            Relation.ON,
+            Relation.IN,
+            Relation.UNDER,
+            Relation.ABOVE,
+            Relation.BELOW,
+            Relation.NEXT_TO,
+            Relation.NEAR,
+            Relation.BETWEEN,
+            *VIEW_RELATIONS,
+        )
+    },
+}
+"""What the memory computes today; the rest is UNSUPPORTED, said so."""
+REGION_NAMES = {
+    "lounge": "living room",
+    "sitting room": "living room",
+    "restroom": "bathroom",
+    "washroom": "bathroom",
+    "toilet": "bathroom",
+    "corridor": "hallway",
+    "hall": "hallway",
+}
+
+
+class UnknownRegion(Exception):
+    """A place is named that no region of the map has as its name."""
+
+
+@dataclass
+class Found:
+    """What a plan found: evidence per step, the last retrieval, the window, and the first step that found nothing."""
+
+    plan: Plan
+    steps: list[tuple[Evidence, ...]]
+    retrieval: Retrieval
+    window: Window
+    missing: int = -1
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the last step found."""
+        return self.steps[-1] if len(self.steps) == len(self.plan.steps) else ()
+
+
+@dataclass
+class Run:
+    """One question at work: its budget, what is known of the memory, and its trace."""
+
+    memory: Memory
+    question: Question
+    ego_agent: str
+    zone: tzinfo
+    max_rounds: int
+    deadline: float
+    now_ns: int = 0
+    regions: tuple[str, ...] = ()
+    round: int = 1
+    trace: list[TraceStep] = field(default_factory=list)
+
+    def note(self, action: str, detail: str, found: int = 0, duration_s: float = 0.0) -> None:
+        """Write down a step for a person to read."""
+        self.trace.append(TraceStep(self.round, action, detail, found, duration_s))
+
+    def remaining_s(self) -> float:
+        """Time left. Raises DeadlineExceeded when there is none."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise DeadlineExceeded("the time for this answer is up")
+        return left
+
+    def retrieve(self, query: Query, detail: str) -> Retrieval:
+        """One retrieval within the deadline, traced."""
+        left = self.remaining_s()
+        started = time.monotonic()
+        query = replace(query, now_ns=self.now_ns or self.question.now_ns, ego_agent=self.ego_agent)
+        found = self.memory.retrieve(replace(query, agents=query.agents or self.question.agents), left)
+        self.note("retrieve", detail, len(found.entries), time.monotonic() - started)
+        self.remaining_s()
+        return found
+
+    def begin(self) -> Retrieval:
+        """Look at the memory: its newest stamp, regions and agents."""
+        probe = self.retrieve(Query(limit=1, order=Order.LAST_SEEN), "the memory: newest stamp, regions, agents")
+        self.now_ns = self.question.now_ns if self.question.now_ns is not None else probe.now_ns
+        self.regions = probe.regions
+        return probe
+
+    def execute(self, plan: Plan, present_only: bool) -> Found:
+        """Run all steps; stops at the first that finds nothing. Raises UnsupportedQuestion, UnknownRegion."""
+        steps: list[tuple[Evidence, ...]] = []
+        found = Found(plan, steps, Retrieval(0, self.now_ns), Window())
+        for index, step in enumerate(plan.steps):
+            last = index == len(plan.steps) - 1
+            if last or not found.window.bounded:
+                found.window = self._window(plan, steps)
+            states = LIVING if present_only and found.window.at_ns is None else ()
+            query = self.query(plan, step, found, states)
+            if last and plan.event is not None:
+                query = replace(query, with_events=True, states=())
+            found.retrieval = self.retrieve(query, explain.step_text(plan, index))
+            steps.append(self.picked(step, found.retrieval, found))
+            if not steps[-1]:
+                found.missing = index
+                break
+        return found
+
+    def picked(self, step: Step, retrieval: Retrieval, found: Found) -> tuple[Evidence, ...]:
+        """The entries that may be meant: known other kinds and the anchors themselves are refused."""
+        anchors = {e.entry_id for r in keys.references(step) if r.kind == "step" for e in found.steps[r.step]}
+        kept = tuple(e for e in retrieval.entries if e.entry_id not in anchors and is_meant(step, e))
+        if len(kept) < len(retrieval.entries):
+            refused = sorted({e.label for e in retrieval.entries} - {e.label for e in kept})
+            self.note("refuse", "another kind: " + ", ".join(refused) if refused else "the reference itself", len(kept))
+        return viewpoint.extreme(step, kept, found.steps, self.ego_of(found))
+
+    def ego_of(self, found: Found) -> Pose | None:
+        """Where 'me' is: the given viewpoint, the imagined one, else the agent at the asked time."""
+        if self.question.viewpoint is not None:
+            return self.question.viewpoint
+        if found.plan.ego:
+            return viewpoint.imagined(found.plan.ego, found.steps)
+        return found.retrieval.ego.pose if found.retrieval.ego is not None else None
+
+    def query(self, plan: Plan, step: Step, found: Found, states: tuple[EntryState, ...]) -> Query:
+        """Compile a step. Raises UnsupportedQuestion for what can't be computed yet."""
+        semantic, window = step.semantic, found.window
+        named = tuple((a.name, a.value) for a in semantic.attributes if a.name and not a.negate)
+        text = "" if semantic.anything or semantic.name else semantic.text
+        return Query(
+            labels=semantic.labels,
+            text=text,
+            attributes=named,
+            exclude_labels=semantic.exclude,
+            spatial=tuple(self.constraint(plan, key, found) for key in step.spatial),
+            temporal=window.constraints(),
+            agents=step.agents,
+            states=states,
+            at_ns=window.at_ns,
+            order=Order.SCORE,
+            limit=LIMIT,
+        )
+
+    def constraint(self, plan: Plan, key: SpatialKey, found: Found) -> SpatialConstraint:
+        """Compile a spatial key against what earlier steps found."""
+        at_ns = found.window.at_ns
+        if key.relation is Relation.SAME_ROOM and key.reference.kind == "step":
+            return self._same_room(key, found)
+        relation = COMPUTED.get(key.relation)
+        if relation is None:
+            raise UnsupportedQuestion(f"'{key.relation.value.replace('_', ' ')}' can't be computed yet")
+        reach = key.max_distance or (SIDE_REACH_M if key.relation in VIEW_RELATIONS else 0.0)
+        view = self.ego_of(found) if self.question.viewpoint is not None or plan.ego else None
+        made = SpatialConstraint(
+            relation,
+            Reference.EGO,
+            stamp_ns=at_ns,
+            min_distance=key.min_distance,
+            max_distance=reach,
+            negate=key.negate,
+        )
+        if view is not None:
+            made = replace(made, reference=Reference.POSE, pose=view)
+        if key.reference.kind == "region":
+            return replace(made, reference=Reference.REGION, region=self.region(key.reference.region), max_distance=0.0)
+        if key.reference.kind == "step":
+            ids = _ids(found.steps[key.reference.step])
+            others = _ids(found.steps[key.other.step]) if key.other is not None and key.other.kind == "step" else ()
+            if key.relation is Relation.BETWEEN and not others:
+                raise UnsupportedQuestion("'between' needs two things")
+            return replace(made, reference=Reference.ENTRIES, entry_ids=ids, other_entry_ids=others)
+        return made
+
+    def _same_room(self, key: SpatialKey, found: Found) -> SpatialConstraint:
+        rooms = {r for e in found.steps[key.reference.step] for r in e.regions}
+        if len(rooms) != 1:
+            raise UnsupportedQuestion("it isn't known in which one room that is")
+        return SpatialConstraint("in", Reference.REGION, region=rooms.pop(), negate=key.negate)
+
+    def region(self, asked: str) -> str:
+        """The known region that is meant by a name. Raises UnknownRegion."""
+        wanted = {asked, REGION_NAMES.get(asked, asked)}
+        for name in self.regions:
+            plain = name.casefold().replace("_", " ")
+            if {plain, REGION_NAMES.get(plain, plain)} & wanted or plain.replace(" ", "") == asked.replace(" ", ""):
+                return name
+        raise UnknownRegion(asked)
+
+    def _window(self, plan: Plan, steps: list[tuple[Evidence, ...]]) -> Window:
+        def events_of(key: EventKey) -> Sequence[Event]:
+            return self.events(plan, steps, key)
+
+        return moments.resolve(plan.target.temporal, Times(self.now_ns, self.zone, events_of))
+
+    def events(self, plan: Plan, steps: list[tuple[Evidence, ...]], key: EventKey) -> list[Event]:
+        """Events of a thing, oldest first; a first or last sighting is told as one."""
+        if key.step >= len(steps):
+            return []
+        if key.step >= 0:
+            query = Query(entry_ids=_ids(steps[key.step]), with_events=True, limit=LIMIT)
+            step = plan.steps[key.step]
+        else:
+            step = plan.target
+            query = Query(labels=step.semantic.labels, text=step.semantic.text, with_events=True, limit=LIMIT)
+        retrieval = self.retrieve(query, f"events of the {step.semantic.text}")
+        entries = [e for e in retrieval.entries if is_meant(step, e)]
+        if key.seen:
+            return [viewpoint.sighting(e, key.seen) for e in entries]
+        return self.events_in(retrieval, entries, key)
+
+    def events_in(self, retrieval: Retrieval, entries: Sequence[Evidence], key: EventKey) -> list[Event]:
+        """The events of these kinds that happened to these entries, oldest first."""
+        kinds = {EVENT_KINDS[k] for k in key.kinds}
+        ids = set(_ids(entries))
+        return sorted((e for e in retrieval.events if e.kind in kinds and e.entry_id in ids), key=lambda e: e.stamp_ns)
+
+    def changes(self, plan: Plan, window: Window, key: EventKey) -> Query:
+        """Any thing to which something happened in the window."""
+        step = plan.target.semantic
+        return Query(
+            labels=step.labels,
+            text="" if step.anything else step.text,
+            temporal=(TemporalConstraint(TemporalKind.CHANGED_IN, window.start_ns, window.end_ns),),
+            with_events=True,
+            limit=LIMIT,
+        )
+
+
+def is_meant(step: Step, evidence: Evidence) -> bool:
+    """Whether an entry may be what a step asks for: the words know no reason against it."""
+    semantic = step.semantic
+    if semantic.anything or not semantic.text:
+        return (
+            semantic.anything
+            or not semantic.labels
+            or any(lexicon.same_kind(n, evidence.label) for n in semantic.labels)
+        )
+    if semantic.name:
+        return evidence.label.casefold() == semantic.text
+    return lexicon.same_kind(semantic.text, evidence.label) is not False
+
+
+def _ids(evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    return tuple(e.entry_id for e in evidence)
