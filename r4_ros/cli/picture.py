@@ -49,9 +49,9 @@ KINDS: tuple[Colour, ...] = (
 )
 AGENTS: tuple[Colour, ...] = ((31, 102, 196), (22, 140, 84), (142, 62, 172), (170, 92, 20), (0, 134, 150))
 STATES: dict[EntryState, tuple[Colour, str]] = {
-    EntryState.PRESENT: ((52, 66, 86), "believed to be there"),
-    EntryState.UNKNOWN: ((128, 134, 144), "not looked at since"),
-    EntryState.GONE: ((196, 48, 48), "gone"),
+    EntryState.PRESENT: ((30, 38, 52), "in view now"),
+    EntryState.UNKNOWN: ((88, 98, 114), "seen before"),
+    EntryState.GONE: ((196, 48, 48), "found gone"),
 }
 MARGIN, HEADER, SIDE, FOOTER = 24, 84, 256, 54
 SMALL_PX = 11.0
@@ -196,7 +196,7 @@ def _is_small(bounds: Rect) -> bool:
 def _thing(pencil: Pencil, sheet: Sheet, thing: Thing, owner: Colour | None = None) -> None:
     colour = STATES[thing.state][0]
     present, gone = thing.state is EntryState.PRESENT, thing.state is EntryState.GONE
-    edge = owner if owner and present else colour
+    edge = owner if owner and not gone else colour
     fill = KINDS[zlib.crc32(thing.label.encode()) % len(KINDS)]
     outline = [sheet.at(p) for p in thing.footprint]
     bounds = sheet.bounds(thing.footprint)
@@ -206,8 +206,8 @@ def _thing(pencil: Pencil, sheet: Sheet, thing: Thing, owner: Colour | None = No
         if gone:
             _cross(pencil, (spot[0] - 5, spot[1] - 5, spot[0] + 5, spot[1] + 5), colour, 1.6)
         return
-    pencil.polygon(outline, (*colour[:3], 22) if gone else (*fill[:3], 150 if present else 70))
-    pencil.outline(outline, (*edge[:3], 170 if gone else 235), 1.6, dash=6 if gone else 0)
+    pencil.polygon(outline, (*colour[:3], 22) if gone else (*fill[:3], 190 if present else 130))
+    pencil.outline(outline, (*edge[:3], 170 if gone else 235), 2.4 if present else 1.4, dash=6 if gone else 0)
     if gone:
         reach = min(12.0, (bounds[2] - bounds[0]) / 3, (bounds[3] - bounds[1]) / 3)
         x, y = (bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2
