@@ -137,7 +137,7 @@ def query_from_request(request: Any) -> Query:
         ego_agent=request.ego_agent,
         order=enum_from_msg(Order, request.order, "order"),
         order_from=spatial_from_msg(request.order_from) if request.order_from.reference else None,
-        limit=request.limit or Query.limit,
+        limit=request.limit or Query().limit,
         with_events=request.with_events,
         with_episodes=request.with_episodes,
     )

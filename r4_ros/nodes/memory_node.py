@@ -14,7 +14,7 @@ from r4_ros import msg, srv
 from r4_ros.adapters.embedders import make_embedder
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import NotPermitted, WriterRefused
-from r4_ros.core.model import FOREVER, Frame, PlacedEntry, Receipt
+from r4_ros.core.model import Frame, PlacedEntry, Receipt
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
@@ -24,7 +24,6 @@ from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.markers import memory_markers
 from r4_ros.nodes.paths import ros_home, snapshot_path
 from r4_ros.nodes.worker import Worker
-from r4_ros.nodes.writers import Writers
 
 ENTRIES_PERIOD_S = 1.0
 WAITING_FRAMES = 1000
@@ -54,7 +53,6 @@ class MemoryNode(R4Node[MemoryConfig]):
         if config.regions_file:
             self._library.set_regions(load_regions(Path(config.regions_file).expanduser()))
         self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else path.parent / "snapshots"
-        self._writers = Writers(config.writer_silence_s)
         self._published_revision, self._sent_revision = -1, self._library.revision
         self._writer: Worker[Job] = self._worker("r4-store", WAITING_FRAMES)
         self._queries: Worker[Job] = self._worker("r4-queries", 0)
@@ -121,7 +119,6 @@ class MemoryNode(R4Node[MemoryConfig]):
         self._acks.publish(convert.ack_to_msg(frame, receipt))
 
     def _ingest(self, frame: Frame) -> Receipt:
-        self._writers.admit(frame.agent_id, frame.writer)
         receipt = self.library.ingest(frame)
         self.counts.add("observations", receipt.stored)
         self._map_frames[frame.map_id] = frame.map_frame
@@ -203,7 +200,7 @@ class MemoryNode(R4Node[MemoryConfig]):
             self._queries.offer(self._publish_markers)
 
     def _publish_markers(self) -> None:
-        trails = [self.library.trail(agent, -FOREVER, FOREVER) for agent in self.library.agents()]
+        trails = [self.library.trail(agent) for agent in self.library.agents()]
         self._markers.publish(memory_markers(self._near_entries(), trails, self._header()))
 
     def report(self) -> Report:

@@ -253,7 +253,9 @@ def answers(draw: Any) -> m.Answer:
             value=st.just(value),
             confidence=share,
             evidence=st.lists(evidence, max_size=1).map(tuple),
-            trace=st.lists(st.builds(m.TraceStep, st.integers(0, 255), text, text, count, share), max_size=2).map(tuple),
+            trace=st.lists(st.builds(m.TraceStep, st.integers(0, 255), text, text, count, share), max_size=2).map(
+                tuple
+            ),
             task_id=text,
             value_frame=text,
         )

@@ -1,4 +1,4 @@
-"""Who may write, where files lie, which transport is chosen."""
+"""Where files lie, which transport is chosen."""
 
 from __future__ import annotations
 
@@ -7,40 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from r4_ros.core.errors import InvalidArgument, WriterRefused
+from r4_ros.core.errors import InvalidArgument
 from r4_ros.nodes.paths import ros_home, snapshot_path
 from r4_ros.nodes.transport import MIB, PROFILE_VARIABLES, share_dir, use_shared_memory
-from r4_ros.nodes.writers import Writers
-
-
-class Time:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_a_second_live_writer_is_refused_and_takes_over_after_a_silence() -> None:
-    clock = Time()
-    writers = Writers(2.0, clock)
-    writers.admit("alice", "one")
-    clock.now = 1.9
-    with pytest.raises(WriterRefused, match="'alice' is written by one; two is refused"):
-        writers.admit("alice", "two")
-    writers.admit("alice", "one")
-    clock.now = 3.8
-    with pytest.raises(WriterRefused):
-        writers.admit("alice", "two")
-    clock.now = 4.0
-    writers.admit("alice", "two")
-    with pytest.raises(WriterRefused, match="one is refused"):
-        writers.admit("alice", "one")
-
-
-def test_agents_have_their_own_writers() -> None:
-    writers = Writers(2.0, Time())
-    writers.admit("alice", "one")
-    writers.admit("bob", "two")
 
 
 def test_files_lie_in_ros_home_unless_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

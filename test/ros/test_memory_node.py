@@ -1,0 +1,223 @@
+"""memory_node in one process: acks after COMMIT, entries, services, a second writer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from visualization_msgs.msg import Marker, MarkerArray
+
+from r4_ros import msg, srv
+from r4_ros.core import model as m
+from r4_ros.core.config import MemoryConfig
+from r4_ros.memory.library import open_library
+from r4_ros.nodes import convert, qos
+from r4_ros.nodes.clients import RemoteMemory
+from r4_ros.nodes.convert_queries import query_to_request
+from r4_ros.nodes.memory_node import MemoryNode
+
+pytestmark = pytest.mark.ros
+SECOND = m.NS_PER_S
+LOOKING_AHEAD = m.Pose((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5))
+
+
+def frame(sequence: int, label: str = "cup", x: float = 0.0, agent: str = "robot", writer: str = "w") -> m.Frame:
+    """A frame with one thing, x metres to the right and two ahead of a camera 1 m above the map's origin."""
+    box = m.Box(m.Pose((x, 0.0, 2.0)), (0.1, 0.1, 0.1))
+    return m.Frame(
+        agent_id=agent,
+        camera="camera",
+        writer=writer,
+        sequence=sequence,
+        session=0,
+        stamp_ns=(1000 + sequence) * SECOND,
+        map_id="home",
+        map_frame="map",
+        sensor_frame="optical",
+        sensor_in_map=LOOKING_AHEAD,
+        view=m.View(1.0, 0.8, 0.1, 5.0, np.full((4, 4), 4.0, np.float32)),
+        observations=(m.Observation(0, label, box),),
+    )
+
+
+@pytest.fixture
+def memory(graph: Any, tmp_path: Path) -> MemoryNode:
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agent_id="robot", embedder="none", markers_rate_hz=10)
+    return graph.active(node)
+
+
+class Sender:
+    """Publishes frame records as perception does and collects acks."""
+
+    def __init__(self, graph: Any, until: Any, topic: str = "perception/observations") -> None:
+        self.until = until
+        self.acks = graph.collect(msg.ObservationAck, "memory/acks", qos.EVENTS)
+        self.publisher = graph.node.create_publisher(msg.ObservationArray, topic, qos.OBSERVATIONS)
+        until(lambda: self.publisher.get_subscription_count() and graph.node.count_publishers("/memory/acks"))
+
+    def send(self, *frames: m.Frame) -> list[Any]:
+        """Send and wait for as many acks; gives those."""
+        known = len(self.acks)
+        for one in frames:
+            self.publisher.publish(convert.frame_to_msg(one))
+        self.until(lambda: len(self.acks) >= known + len(frames))
+        return self.acks[known:]
+
+
+@pytest.fixture
+def sender(graph: Any, memory: MemoryNode, until: Any) -> Sender:
+    return Sender(graph, until)
+
+
+def test_an_ack_means_that_it_is_on_disk(memory: MemoryNode, sender: Sender, tmp_path: Path) -> None:
+    (ack,) = sender.send(frame(1))
+    assert (ack.outcome.code, ack.agent_id, ack.writer, ack.sequence) == (0, "robot", "w", 1)
+    assert convert.time_from_msg(ack.stamp) == 1001 * SECOND
+    with open_library(tmp_path / "r4.db", MemoryConfig(), read_only=True) as on_disk:
+        assert on_disk.revision == ack.revision == memory.library.revision
+        assert [entry.label for entry in on_disk.entries()] == ["cup"]
+
+
+def test_the_same_frame_again_is_acknowledged_and_changes_nothing(memory: MemoryNode, sender: Sender) -> None:
+    first, again = sender.send(frame(1), frame(1))
+    assert (again.outcome.code, again.revision) == (0, first.revision)
+    assert memory.counts["observations"] == 1
+
+
+def test_a_second_writer_is_refused_by_name(memory: MemoryNode, sender: Sender, graph: Any) -> None:
+    ours, theirs, ours_again = sender.send(frame(1), frame(2, writer="other"), frame(3))
+    assert [a.outcome.code for a in (ours, theirs, ours_again)] == [0, 201, 0]
+    assert "'w'" in theirs.outcome.message and theirs.writer == "other"
+    assert memory.counts["refused.201"] == 1
+
+
+def test_a_frame_with_impossible_numbers_is_refused_and_the_next_one_stored(sender: Sender) -> None:
+    bad = replace(frame(1), observations=(m.Observation(0, "cup", m.Box(m.IDENTITY, (float("nan"), 1, 1))),))
+    refused, stored = sender.send(bad, frame(2))
+    assert (refused.outcome.code, stored.outcome.code) == (2, 0)
+
+
+def test_entries_and_deltas_tell_what_changed(graph: Any, until: Any, memory: MemoryNode, sender: Sender) -> None:
+    deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
+    events = graph.collect(msg.MemoryEvent, "memory/events", qos.EVENTS)
+    until(
+        lambda: graph.node.count_publishers("/memory/entries_delta") and graph.node.count_publishers("/memory/events")
+    )
+    until(lambda: memory._deltas.get_subscription_count() and memory._events.get_subscription_count())
+    acks = sender.send(frame(1), frame(2, "book", 1.0))
+    until(lambda: len(deltas) == 2)
+    assert [(d.from_revision, d.to_revision) for d in deltas] == [
+        (0, acks[0].revision),
+        (acks[0].revision, acks[1].revision),
+    ]
+    assert [e.label for d in deltas for e in d.entries if e.label == "book"] == ["book"]
+    appeared = until(lambda: [e for e in events if e.kind == msg.MemoryEvent.APPEARED])
+    assert appeared[0].label == "cup"
+    late = graph.collect(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
+    whole = until(lambda: [e for e in late if e.to_revision == acks[1].revision])[-1]
+    assert sorted(e.label for e in whole.entries) == ["book", "cup"]
+    assert whole.header.frame_id == "map"
+    cup = next(e for e in whole.entries if e.label == "cup")
+    assert (cup.pose.position.x, cup.pose.position.z) == pytest.approx((2.0, 1.0))
+
+
+def test_markers_show_boxes_names_and_colours(graph: Any, until: Any, sender: Sender) -> None:
+    sender.send(frame(1))
+    heard = graph.collect(MarkerArray, "memory/markers", qos.LATCHED)
+    markers = until(lambda: heard and len(heard[-1].markers) >= 3 and heard[-1].markers)
+    assert markers[0].action == Marker.DELETEALL
+    assert {(k.ns, k.type) for k in markers[1:]} >= {("boxes", Marker.CUBE), ("names", Marker.TEXT_VIEW_FACING)}
+    assert next(k for k in markers if k.ns == "names").text == "cup"
+
+
+def test_retrieve_over_the_service_is_retrieve(graph: Any, memory: MemoryNode, sender: Sender) -> None:
+    sender.send(frame(1), frame(2, "book", 1.0))
+    remote = RemoteMemory(graph.node.create_client(srv.Retrieve, "memory/retrieve"))
+    query = m.Query(labels=("cup",), with_events=True)
+    found = remote.retrieve(query)
+    assert found == memory.library.retrieve(query)
+    assert [e.label for e in found.entries] == ["cup"]
+
+
+def test_wrong_requests_say_what_is_wrong(graph: Any, memory: MemoryNode) -> None:
+    request = query_to_request(m.Query())
+    request.order = 77
+    reply = graph.call(srv.Retrieve, "memory/retrieve", request)
+    assert reply.outcome.code == 2 and "order = 77" in reply.outcome.message
+    reply = graph.call(srv.Snapshot, "memory/snapshot", srv.Snapshot.Request(name="../evil"))
+    assert reply.outcome.code == 2 and "never a path" in reply.outcome.message
+    reply = graph.call(srv.AddEpisode, "memory/add_episode", srv.AddEpisode.Request())
+    assert reply.outcome.code == 2
+
+
+def test_upsert_takes_only_the_agents_that_are_served(graph: Any, memory: MemoryNode) -> None:
+    def upsert(one: m.Frame) -> Any:
+        request = srv.UpsertObservations.Request(frame=convert.frame_to_msg(one))
+        return graph.call(srv.UpsertObservations, "memory/upsert", request)
+
+    reply = upsert(frame(1))
+    assert (reply.outcome.code, reply.stored, reply.revision) == (0, 1, memory.library.revision)
+    assert upsert(frame(1, agent="mallory")).outcome.code == 5
+
+
+def test_episodes_by_service_and_by_topic(graph: Any, until: Any, memory: MemoryNode, sender: Sender) -> None:
+    sender.send(frame(1))
+    said = m.Episode(
+        "", "robot", "Anna took the cup", m.Interval(1001 * SECOND, 1002 * SECOND), m.EpisodeSource.UTTERANCE
+    )
+    reply = graph.call(
+        srv.AddEpisode, "memory/add_episode", srv.AddEpisode.Request(episode=convert.episode_to_msg(said))
+    )
+    assert reply.outcome.code == 0 and reply.episode_id
+    publisher = graph.node.create_publisher(msg.Episode, "memory/episodes", qos.EVENTS)
+    until(publisher.get_subscription_count)
+    publisher.publish(convert.episode_to_msg(replace(said, text="Ben came in")))
+    until(lambda: memory.counts["episodes"] == 2)
+    found = memory.library.retrieve(m.Query(with_episodes=True, limit=1))
+    assert {e.text for e in found.episodes} == {"Anna took the cup", "Ben came in"}
+
+
+def test_a_snapshot_is_a_whole_memory(graph: Any, sender: Sender, tmp_path: Path) -> None:
+    sender.send(frame(1))
+    reply = graph.call(srv.Snapshot, "memory/snapshot", srv.Snapshot.Request(name="monday.db"))
+    assert (reply.outcome.code, reply.path) == (0, str(tmp_path / "snapshots" / "monday.db"))
+    assert reply.bytes == Path(reply.path).stat().st_size
+    with open_library(reply.path, MemoryConfig(), read_only=True) as copy:
+        assert [entry.label for entry in copy.entries()] == ["cup"]
+
+
+def test_a_memory_that_starts_later_receives_what_was_sent_before(graph: Any, until: Any, tmp_path: Path) -> None:
+    acks = graph.collect(msg.ObservationAck, "memory/acks", qos.EVENTS)
+    publisher = graph.node.create_publisher(msg.ObservationArray, "perception/observations", qos.OBSERVATIONS)
+    for sequence in range(1, 31):
+        publisher.publish(convert.frame_to_msg(frame(sequence)))
+    node = graph.make(MemoryNode, db=str(tmp_path / "late.db"), embedder="none")
+    until(lambda: len(acks) == 30)
+    assert [a.sequence for a in acks] == list(range(1, 31))
+    assert node.counts["observations"] == 30
+
+
+def test_one_memory_serves_several_robots(graph: Any, until: Any, tmp_path: Path) -> None:
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agents=["alice", "bob"], embedder="none")
+    graph.active(node)
+    for name in ("alice", "bob"):
+        Sender(graph, until, f"/{name}/perception/observations").send(frame(1, agent=name, writer=name))
+    assert node.library.agents() == ["alice", "bob"]
+
+
+def test_a_database_that_cannot_be_opened_is_said_until_it_can(graph: Any, until: Any, tmp_path: Path) -> None:
+    path = tmp_path / "broken.db"
+    path.write_text("this is no database, but a text that is long enough to be looked at " * 20)
+    heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
+    node = graph.make(MemoryNode, db=str(path), embedder="none")
+    status = until(lambda: heard and heard[-1].status[0])
+    assert "broken.db" in status.message and status.level == b"\2"
+    path.unlink()
+    graph.active(node)
