@@ -209,7 +209,7 @@ class _Player:
         matched = self._spin_until(lambda: publisher.get_subscription_count() > 0)
         if not matched and item.lockstep_key:
             raise NotReady(f"lockstep: no node subscribes to {publisher.topic_name} ({item.type_name})")
-        self._base = None  # waiting for a subscriber takes no time of the recording
+        self._base = (item.stamp_ns, time.monotonic())  # waiting for a subscriber takes no time of the recording
         return publisher
 
     def _spin_until(self, condition: Callable[[], bool], timeout_s: float | None = None) -> bool:

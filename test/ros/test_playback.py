@@ -1,0 +1,147 @@
+"""Playback: order, /clock, latched topics, and lockstep with acks."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+from rclpy.serialization import serialize_message
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Header, String
+
+from r4_ros import msg
+from r4_ros.bridges.playback import Played, TimedMessage, play
+from r4_ros.core.errors import NotReady, Unavailable
+from r4_ros.core.model import NS_PER_S
+from r4_ros.nodes import convert, qos
+
+pytestmark = pytest.mark.ros
+MS = 1_000_000
+ACKS = ("/acks",)
+
+
+def text(stamp_ns: int, data: str, topic: str = "/words", **more: Any) -> TimedMessage:
+    return TimedMessage(stamp_ns, topic, "std_msgs/msg/String", String(data=data), **more)
+
+
+class Memory:
+    """Acknowledges frames of /frames (their stamp is in the header), as it is told to."""
+
+    def __init__(self, graph: Any) -> None:
+        self.heard: list[int] = []
+        self.silent: set[int] = set()
+        self.refuse: set[int] = set()
+        self.open = 0  # frames not answered yet, the most at a time
+        self.acks = graph.node.create_publisher(msg.ObservationAck, "/acks", qos.EVENTS)
+        graph.node.create_subscription(Header, "/frames", self.hear, qos.STREAM)
+
+    def hear(self, header: Header) -> None:
+        stamp_ns = convert.time_from_msg(header.stamp)
+        self.heard.append(stamp_ns)
+        if stamp_ns in self.silent:
+            self.silent.discard(stamp_ns)
+            return
+        ack = msg.ObservationAck(agent_id="robot", stamp=header.stamp)
+        if stamp_ns in self.refuse:
+            ack.outcome = msg.Outcome(code=100, message="no_pose")
+        self.acks.publish(ack)
+
+
+def frame(stamp_ns: int) -> TimedMessage:
+    message = Header(stamp=convert.time_to_msg(stamp_ns))
+    return TimedMessage(stamp_ns, "/frames", "std_msgs/msg/Header", message, lockstep_key="robot")
+
+
+def test_messages_arrive_in_order_as_objects_or_bytes(graph: Any) -> None:
+    heard = graph.collect(String, "/words", qos.STREAM)
+    raw = TimedMessage(2, "/words", "std_msgs/msg/String", serialize_message(String(data="two")))
+    played = play([text(1, "one"), raw, text(3, "three")], rate=0)
+    assert [m.data for m in heard] == ["one", "two", "three"]
+    assert (played.messages, played.frames) == (3, 0)
+
+
+def test_clock_runs_in_recorded_time_at_100_hz(graph: Any) -> None:
+    ticks = graph.collect(Clock, "/clock", qos.STREAM)
+    graph.collect(String, "/words", qos.STREAM)
+    start = 50 * NS_PER_S
+    play([text(start, "a"), text(start + 2 * NS_PER_S, "b")], rate=4.0)
+    stamps = [convert.time_from_msg(t.clock) for t in ticks]
+    assert stamps == sorted(stamps) and stamps[-1] == start + 2 * NS_PER_S
+    steps = [(b - a) / MS for a, b in zip(stamps, stamps[1:], strict=False)]
+    assert len(stamps) > 10 and min(steps) > 20  # 10 ms of wall time are 40 ms of the recording
+
+
+def test_latched_messages_reach_late_subscribers(graph: Any, until: Any) -> None:
+    first = graph.collect(String, "/names", qos.LATCHED)
+    stop = threading.Event()
+    late: list[Any] = []
+
+    def progress(done: Played) -> None:
+        if done.messages == 1 and not late:
+            late.append(graph.collect(String, "/names", qos.LATCHED))
+
+    def items() -> Any:
+        yield text(1, "cup", "/names", latched=True)
+        until(lambda: late[0])
+        yield text(2, "end", "/words")
+
+    graph.collect(String, "/words", qos.STREAM)
+    play(items(), rate=0, progress=progress, stop=stop)
+    assert [m.data for m in first] == [m.data for m in late[0]] == ["cup"]
+
+
+def test_lockstep_sends_the_next_frame_after_the_ack(graph: Any) -> None:
+    memory = Memory(graph)
+    stamps = [NS_PER_S * n for n in range(1, 21)]
+    played = play([frame(s) for s in stamps], lockstep=True, ack_topics=ACKS)
+    assert memory.heard == stamps
+    assert (played.frames, played.acked, played.refused, played.unanswered) == (20, 20, 0, 0)
+
+
+def test_a_refused_frame_is_not_waited_for(graph: Any) -> None:
+    memory = Memory(graph)
+    memory.refuse = {2 * NS_PER_S}
+    played = play([frame(NS_PER_S * n) for n in (1, 2, 3)], lockstep=True, ack_topics=ACKS, patience_s=600.0)
+    assert (played.acked, played.refused, played.refusals) == (2, 1, {"no_pose": 1})
+
+
+def test_a_lost_frame_is_published_once_more(graph: Any) -> None:
+    memory = Memory(graph)
+    memory.silent = {2 * NS_PER_S}
+    played = play([frame(NS_PER_S * n) for n in (1, 2, 3)], lockstep=True, ack_topics=ACKS, patience_s=1.0)
+    assert memory.heard == [NS_PER_S * n for n in (1, 2, 2, 3)]
+    assert (played.acked, played.unanswered) == (3, 0)
+
+
+def test_lockstep_without_anybody_who_acknowledges_says_so(graph: Any) -> None:
+    with pytest.raises(NotReady, match="nobody publishes /acks"):
+        play([frame(1)], lockstep=True, ack_topics=ACKS, match_s=0.2)
+
+
+def test_lockstep_without_anybody_who_listens_says_so(graph: Any) -> None:
+    graph.node.create_publisher(msg.ObservationAck, "/acks", qos.EVENTS)
+    with pytest.raises(NotReady, match="no node subscribes to /frames"):
+        play([frame(1)], lockstep=True, ack_topics=ACKS, match_s=1.0)
+
+
+def test_an_unknown_type_is_said(graph: Any) -> None:
+    with pytest.raises(Unavailable, match="nothing_msgs/msg/Nothing"):
+        play([TimedMessage(1, "/x", "nothing_msgs/msg/Nothing", b"")], match_s=0.1)
+
+
+def test_playback_can_be_stopped(graph: Any) -> None:
+    graph.collect(String, "/words", qos.STREAM)
+    stop = threading.Event()
+    seen = []
+
+    def progress(done: Played) -> None:
+        seen.append(done.messages)
+        if done.messages == 5:
+            stop.set()
+
+    played = play((text(n, "x") for n in range(1000)), rate=0, progress=progress, stop=stop)
+    assert played.messages == 5
