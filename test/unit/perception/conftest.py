@@ -1,0 +1,87 @@
+"""Messages as perception sees them: objects with the attributes of sensor_msgs and tf2_msgs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Message
+from typing import Any
+
+import numpy as np
+import pytest
+
+from r4_ros.core.model import NS_PER_S, Pose
+
+
+class Messages:
+    """Builders of messages."""
+
+    @staticmethod
+    def header(stamp_ns: int = 0, frame: str = "camera") -> Any:
+        return Message(stamp=Message(sec=stamp_ns // NS_PER_S, nanosec=stamp_ns % NS_PER_S), frame_id=frame)
+
+    def image(
+        self,
+        pixels: np.ndarray[Any, Any],
+        encoding: str,
+        stamp_ns: int = 0,
+        frame: str = "camera",
+        padding: int = 0,
+        big: bool = False,
+    ) -> Any:
+        height, width = pixels.shape[:2]
+        if big:
+            pixels = pixels.astype(pixels.dtype.newbyteorder(">"))
+        rows = np.frombuffer(np.ascontiguousarray(pixels).tobytes(), np.uint8).reshape(height, -1)
+        rows = np.pad(rows, ((0, 0), (0, padding)), constant_values=77)
+        return Message(
+            header=self.header(stamp_ns, frame),
+            height=height,
+            width=width,
+            encoding=encoding,
+            is_bigendian=int(big),
+            step=rows.shape[1],
+            data=rows.tobytes(),
+        )
+
+    def compressed(self, data: bytes, form: str, stamp_ns: int = 0, frame: str = "camera") -> Any:
+        return Message(header=self.header(stamp_ns, frame), format=form, data=data)
+
+    def info(
+        self,
+        width: int = 64,
+        height: int = 48,
+        focal: float = 50.0,
+        frame: str = "camera",
+        **changes: Any,
+    ) -> Any:
+        cx, cy = width / 2, height / 2
+        message = Message(
+            header=self.header(0, frame),
+            width=width,
+            height=height,
+            distortion_model="plumb_bob",
+            d=[0.0] * 5,
+            k=[focal, 0, cx, 0, focal, cy, 0, 0, 1.0],
+            p=[focal, 0, cx, 0, 0, focal, cy, 0, 0, 0, 1.0, 0],
+            binning_x=0,
+            binning_y=0,
+            roi=Message(x_offset=0, y_offset=0, width=0, height=0),
+        )
+        vars(message).update(changes)
+        return message
+
+    def tf(self, *transforms: tuple[str, str, int, Pose]) -> Any:
+        return Message(transforms=[self.transform(*item) for item in transforms])
+
+    def transform(self, parent: str, child: str, stamp_ns: int, pose: Pose) -> Any:
+        x, y, z = pose.position
+        qx, qy, qz, qw = pose.orientation
+        return Message(
+            header=self.header(stamp_ns, parent),
+            child_frame_id=child,
+            transform=Message(translation=Message(x=x, y=y, z=z), rotation=Message(x=qx, y=qy, z=qz, w=qw)),
+        )
+
+
+@pytest.fixture(scope="session")
+def messages() -> Messages:
+    return Messages()
