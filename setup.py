@@ -19,36 +19,11 @@ from distutils.command.install_data import install_data  # isort: skip
 ROOT = Path(__file__).resolve().parent
 ROS_IS_IN_PREFIX = (Path(sys.prefix) / "share" / "rosidl_generator_py").is_dir()
 
+
 def requirements(name: str) -> list[str]:
     """The lines of .ci/requirements/NAME.txt, where each range has its reason."""
     lines = (ROOT / ".ci" / "requirements" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
-
-
-TF2_MSGS = {
-    "msg/TFMessage.msg": "geometry_msgs/TransformStamped[] transforms\n",
-    "package.xml": """<package format="3">
-  <name>tf2_msgs</name>
-  <version>0.36.0</version>
-  <description>The message of /tf, where ROS comes from wheels</description>
-  <maintainer email="r4_ros@example.org">r4_ros maintainers</maintainer>
-  <license>Apache-2.0</license>
-  <buildtool_depend>ament_cmake</buildtool_depend>
-  <depend>geometry_msgs</depend>
-  <member_of_group>rosidl_interface_packages</member_of_group>
-  <export><build_type>ament_cmake</build_type></export>
-</package>
-""",
-    "CMakeLists.txt": """cmake_minimum_required(VERSION 3.16)
-project(tf2_msgs LANGUAGES C CXX)
-find_package(ament_cmake REQUIRED)
-find_package(rosidl_default_generators REQUIRED)
-find_package(geometry_msgs REQUIRED)
-list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "_cpp:")
-rosidl_generate_interfaces(${PROJECT_NAME} msg/TFMessage.msg DEPENDENCIES geometry_msgs)
-ament_package()
-""",
-}
 
 
 def version() -> str:
@@ -61,11 +36,7 @@ def generate_interfaces() -> list[Path]:
     staged = [cmake_install(ROOT, ROOT / "build" / "interfaces", "-DR4_INTERFACES_ONLY=ON")]
     if not any((dist.metadata["Name"] or "").endswith("tf2-msgs") for dist in distributions()):
         # The type of /tf isn't among the wheels: one message with one field.
-        source = ROOT / "build" / "tf2_msgs-source"
-        for name, text in TF2_MSGS.items():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_text(text)
-        staged.append(cmake_install(source, ROOT / "build" / "tf2_msgs"))
+        staged.append(cmake_install(ROOT / ".ci" / "tf2_msgs", ROOT / "build" / "tf2_msgs"))
     return staged
 
 
@@ -80,12 +51,19 @@ def cmake_install(source: Path, build: Path, *options: str) -> Path:
     staged = build.with_name(f"{build.name}-installed")
     shutil.rmtree(staged, ignore_errors=True)
     settings = [f"-DPython3_EXECUTABLE={sys.executable}", "-DBUILD_TESTING=OFF", f"-DCMAKE_INSTALL_PREFIX={staged}"]
+    settings.append("-DCMAKE_INSTALL_MESSAGE=NEVER")
+    made_for, key = build / "made-for", f"{source}\n{prefix}\n{sys.version}\n"
+    if not made_for.is_file() or made_for.read_text(encoding="utf-8") != key:
+        shutil.rmtree(build, ignore_errors=True)  # CMake refuses a build folder of another place
+        build.mkdir(parents=True)
+        made_for.write_text(key, encoding="utf-8")
     for command in (
-        [cmake, "-S", str(source), "-B", str(build), *settings, *options],
-        [cmake, "--build", str(build), "--parallel", str(os.cpu_count() or 1)],
+        [cmake, "-S", str(source), "-B", str(build), "--log-level=WARNING", *settings, *options],
+        [cmake, "--build", str(build), "--parallel", str(os.cpu_count() or 1), "--", "--quiet"],
         [cmake, "--install", str(build)],
     ):
-        subprocess.run(command, env=env, check=True, stdout=sys.stderr)
+        if subprocess.run(command, env=env, stdout=sys.stderr).returncode:
+            sys.exit("r4_ros: the interfaces could not be generated; CMake says why above")
     return staged
 
 
