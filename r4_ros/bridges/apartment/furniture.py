@@ -17,6 +17,7 @@ def legs(length: float, width: float, height: float, thick: float, material: Mat
 
 
 def table(length: float, width: float, height: float, material: Material, thick: float = 0.035) -> Shape:
+    """A table on four legs with aprons under the top."""
     leg = 0.06 if height > 0.6 else 0.05
     apron = 0.07
     parts = legs(length - 0.06, width - 0.06, height - thick, leg, material)
@@ -28,6 +29,7 @@ def table(length: float, width: float, height: float, material: Material, thick:
 
 
 def round_table(radius: float, height: float, material: Material) -> Shape:
+    """A round top on a turned foot."""
     foot = lathe([(0, 0), (radius * 0.6, 0), (radius * 0.55, 0.02), (0.04, 0.06), (0.035, height)], (0, 0, 0), material)
     return [foot, cylinder(radius, 0.03, (0, 0, height - 0.03), material, 28)]
 
@@ -44,6 +46,7 @@ def chair(frame: Material, seat: Material) -> Shape:
 
 
 def office_chair(cover: Material) -> Shape:
+    """A swivel chair with armrests, seat at 0.5 m."""
     dark, steel = plastic("black"), metal()
     parts: Shape = []
     for k in range(5):
@@ -129,6 +132,7 @@ def desk(length: float, width: float, height: float, top: Material, body: Materi
 
 
 def rug(length: float, width: float, material: Material) -> Shape:
+    """A thin rectangle on the floor."""
     return [box((length, width, 0.012), (0, 0, 0), material)]
 
 
@@ -142,6 +146,7 @@ def curtain(width: float, height: float, material: Material) -> Shape:
 
 
 def coat_rack() -> Shape:
+    """A stand with four hooks and a coat."""
     frame = wood("walnut")
     parts: Shape = [cylinder(0.2, 0.03, (0, 0, 0), frame), cylinder(0.025, 1.7, (0, 0, 0.03), frame)]
     for k in range(4):

@@ -84,7 +84,9 @@ def _living_room(f: Furnisher) -> None:
     f.put("sofa", "sofa", fur.sofa(2.1, fabric("grey"), 3), (1.9, 3.45, 0), -90, "grey")
     f.put("red armchair", "armchair", fur.sofa(0.95, fabric("red"), 1, 0.85), (0.56, 1.9, 0), 0, "red")
     f.put("coffee table", "coffee table", fur.table(1.1, 0.6, COFFEE, wood("walnut")), (1.9, 2.1, 0.012), 0, "walnut")
-    f.put("tv stand", "tv stand", fur.cabinet(0.42, 1.7, 0.45, wood("walnut"), wood("walnut"), 3, 1), (1.9, 0.28, 0), 90)
+    f.put(
+        "tv stand", "tv stand", fur.cabinet(0.42, 1.7, 0.45, wood("walnut"), wood("walnut"), 3, 1), (1.9, 0.28, 0), 90
+    )
     f.put("living room tv", "tv", app.tv(1.15), (1.9, 0.26, 0.45), 90, "black")
     f.put("living room bookcase", "bookcase", _bookcase(f.rng, 1.0, 1.9, 5), (5.78, 3.9, 0), 180, "oak")
     f.put("floor lamp", "floor lamp", app.floor_lamp(), (0.4, 4.55, 0))
@@ -116,7 +118,14 @@ def _kitchen(f: Furnisher) -> None:
     f.put("kitchen table", "table", fur.table(1.5, 0.9, TABLE, wood("oak")), (8.25, 2.85, 0), 0, "oak")
     for k, (x, y, degrees) in enumerate(((7.85, 2.22, 90), (8.65, 2.18, 90), (7.8, 3.5, -90), (8.7, 3.54, -90))):
         f.put(f"kitchen chair {k + 1}", "chair", fur.chair(wood("oak"), fabric("blue")), (x, y, 0), degrees, "blue")
-    f.put("sideboard", "sideboard", fur.cabinet(0.42, 1.2, 0.85, wood("pine"), wood("pine"), 3, 2, 0.1), (6.3, 4.05, 0), 0, "pine")
+    f.put(
+        "sideboard",
+        "sideboard",
+        fur.cabinet(0.42, 1.2, 0.85, wood("pine"), wood("pine"), 3, 2, 0.1),
+        (6.3, 4.05, 0),
+        0,
+        "pine",
+    )
     f.put("kitchen window", "window", _window(1.0, 0.8), (7.95, WALL, 1.2), 90)
     f.put("wall clock", "clock", obj.wall_clock(), (10.4 - WALL, 2.6, 1.55), 180, "black")
     f.put("flower picture", "picture", fur.picture(0.5, 0.65, "painting_flower"), (10.4 - WALL, 3.7, 1.25), 180)
@@ -156,10 +165,26 @@ def _hallway(f: Furnisher) -> None:
 def _bedroom(f: Furnisher) -> None:
     f.put("bed", "bed", fur.bed(1.6, 2.05, "blue", wood("oak")), (1.2, 9.0, 0), 0, "blue")
     for name, y in (("near nightstand", 7.88), ("far nightstand", 10.12)):
-        f.put(name, "nightstand", fur.cabinet(0.4, 0.45, NIGHTSTAND, wood("oak"), wood("oak"), 1, 2), (0.3, y, 0), 0, "oak")
+        f.put(
+            name,
+            "nightstand",
+            fur.cabinet(0.4, 0.45, NIGHTSTAND, wood("oak"), wood("oak"), 1, 2),
+            (0.3, y, 0),
+            0,
+            "oak",
+        )
         f.put(f"{name} lamp", "lamp", app.table_lamp("terracotta"), (0.24, y + 0.06, NIGHTSTAND), 0, "cream")
-    f.put("wardrobe", "wardrobe", fur.cabinet(0.6, 1.8, 2.1, wood("oak"), paint("white", 0.2), 3, 1), (4.03, 9.7, 0), 180, "white")
-    f.put("dresser", "dresser", fur.cabinet(0.48, 1.1, 0.85, wood("oak"), wood("oak"), 2, 3), (4.08, 7.75, 0), 180, "oak")
+    f.put(
+        "wardrobe",
+        "wardrobe",
+        fur.cabinet(0.6, 1.8, 2.1, wood("oak"), paint("white", 0.2), 3, 1),
+        (4.03, 9.7, 0),
+        180,
+        "white",
+    )
+    f.put(
+        "dresser", "dresser", fur.cabinet(0.48, 1.1, 0.85, wood("oak"), wood("oak"), 2, 3), (4.08, 7.75, 0), 180, "oak"
+    )
     f.put("bedroom window", "window", _window(1.3, 1.15), (2.6, 10.8 - WALL, 1.0), -90)
     for name, x in (("bedroom left curtain", 1.75), ("bedroom right curtain", 3.45)):
         f.put(name, "curtain", fur.curtain(0.45, 2.25, fabric("light blue")), (x, 10.64, 0.1), -90, "light blue")
@@ -180,7 +205,14 @@ def _bathroom(f: Furnisher) -> None:
     f.put("washbasin", "sink", app.washbasin(), (6.67, 8.3, 0), 180, "white")
     f.put("bathroom mirror", "mirror", fur.mirror(0.6, 0.75), (7 - WALL, 8.3, 1.1), 180)
     f.put("washing machine", "washing machine", app.washing_machine(), (6.62, 7.15, 0), 180, "white")
-    f.put("bath mat", "bath mat", fur.rug(0.9, 0.55, Material(COLORS["orange"], "carpet", 0.2)), (5.6, 9.6, 0), 0, "orange")
+    f.put(
+        "bath mat",
+        "bath mat",
+        fur.rug(0.9, 0.55, Material(COLORS["orange"], "carpet", 0.2)),
+        (5.6, 9.6, 0),
+        0,
+        "orange",
+    )
     f.put("bathroom window", "window", _window(0.8, 0.6), (5.6, 10.8 - WALL, 1.45), -90)
     f.put("green towel", "towel", obj.towel("green"), (4.4 + WALL, 7.95, 0.75), 0, "green")
     f.put("yellow towel", "towel", obj.towel("yellow"), (7 - WALL, 9.35, 0.75), 180, "yellow")
@@ -234,4 +266,3 @@ def _bookcase(rng: np.random.Generator, width: float, height: float, shelves: in
             if rng.random() < 0.06:
                 y += float(rng.uniform(0.08, 0.16))
     return parts
-

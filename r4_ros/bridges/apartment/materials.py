@@ -50,26 +50,32 @@ def paint(color: str, gloss: float = 0.05) -> Material:
 
 
 def wood(color: str = "oak") -> Material:
+    """Wood with its grain."""
     return Material(COLORS[color], "grain", 0.9, gloss=0.12)
 
 
 def fabric(color: str, period: float = 0.25) -> Material:
+    """Woven cloth; ``period``: metres of a tile of the weave."""
     return Material(COLORS[color], "weave", period)
 
 
 def leather(color: str) -> Material:
+    """Slightly shiny leather."""
     return Material(COLORS[color], "leather", 0.35, gloss=0.2)
 
 
 def ceramic(color: str) -> Material:
+    """Glazed and shiny."""
     return Material(COLORS[color], gloss=0.45)
 
 
 def plastic(color: str) -> Material:
+    """Smooth and a little shiny."""
     return Material(COLORS[color], gloss=0.25)
 
 
 def metal(color: str = "steel") -> Material:
+    """Brushed metal."""
     return Material(COLORS[color], "brushed", 0.4, gloss=0.5)
 
 

@@ -22,17 +22,29 @@ from r4_ros.bridges.apartment.shapes import Part, Shape, arc, ball, box, cylinde
 
 
 def mug(color: str) -> Shape:
+    """A mug with a handle towards +x."""
     glaze, wall = ceramic(color), 0.042
-    profile = [(0, 0), (wall - 0.004, 0), (wall, 0.006), (wall, 0.095), (wall - 0.005, 0.095), (wall - 0.006, 0.012), (0, 0.012)]
+    profile = [
+        (0, 0),
+        (wall - 0.004, 0),
+        (wall, 0.006),
+        (wall, 0.095),
+        (wall - 0.005, 0.095),
+        (wall - 0.006, 0.012),
+        (0, 0.012),
+    ]
     return [lathe(profile, (0, 0, 0), glaze), tube(arc(0.028, -1.45, 1.45, (wall - 0.004, 0, 0.048)), 0.006, glaze)]
 
 
 def cup(color: str) -> Shape:
     """A tumbler without a handle."""
-    return [lathe([(0, 0), (0.03, 0), (0.038, 0.10), (0.034, 0.10), (0.027, 0.01), (0, 0.01)], (0, 0, 0), plastic(color))]
+    return [
+        lathe([(0, 0), (0.03, 0), (0.038, 0.10), (0.034, 0.10), (0.027, 0.01), (0, 0.01)], (0, 0, 0), plastic(color))
+    ]
 
 
 def bottle(color: str, label: str) -> Shape:
+    """A bottle with a paper label."""
     glass = Material(COLORS[color], gloss=0.6)
     profile = [(0, 0), (0.036, 0), (0.038, 0.01), (0.038, 0.19), (0.03, 0.225), (0.014, 0.25), (0.014, 0.30), (0, 0.30)]
     paper = lathe([(0.0385, 0.05), (0.0385, 0.14)], (0, 0, 0), paint(label))
@@ -40,20 +52,38 @@ def bottle(color: str, label: str) -> Shape:
 
 
 def bowl(color: str) -> Shape:
+    """A wide bowl."""
     profile = [(0, 0), (0.05, 0), (0.055, 0.012), (0.105, 0.06), (0.125, 0.09), (0.118, 0.09), (0.09, 0.05), (0, 0.02)]
     return [lathe(profile, (0, 0, 0), ceramic(color), 24)]
 
 
 def plate(color: str) -> Shape:
-    return [lathe([(0, 0), (0.08, 0), (0.125, 0.02), (0.12, 0.022), (0.08, 0.007), (0, 0.007)], (0, 0, 0), ceramic(color), 24)]
+    """A dinner plate."""
+    return [
+        lathe(
+            [(0, 0), (0.08, 0), (0.125, 0.02), (0.12, 0.022), (0.08, 0.007), (0, 0.007)], (0, 0, 0), ceramic(color), 24
+        )
+    ]
 
 
 def vase(color: str) -> Shape:
-    profile = [(0, 0), (0.05, 0), (0.075, 0.06), (0.08, 0.12), (0.05, 0.2), (0.03, 0.25), (0.045, 0.29), (0.038, 0.29), (0, 0.2)]
+    """A vase with flowers."""
+    profile = [
+        (0, 0),
+        (0.05, 0),
+        (0.075, 0.06),
+        (0.08, 0.12),
+        (0.05, 0.2),
+        (0.03, 0.25),
+        (0.045, 0.29),
+        (0.038, 0.29),
+        (0, 0.2),
+    ]
     return [lathe(profile, (0, 0, 0), ceramic(color), 24), *flowers(0.27)]
 
 
 def flowers(z: float) -> Shape:
+    """Five blossoms on stems that start at height ``z``."""
     parts: Shape = []
     for k, color in enumerate(("pink", "yellow", "pink", "white", "yellow")):
         angle = 2.4 * k
@@ -67,7 +97,13 @@ def plant(height: float, leaves: int, pot: str) -> Shape:
     """A pot with arching leaves."""
     radius = 0.14 * height
     clay = Material(COLORS[pot], gloss=0.15)
-    profile = [(0, 0), (radius * 0.75, 0), (radius, height * 0.26), (radius * 1.08, height * 0.26), (radius * 1.08, height * 0.3)]
+    profile = [
+        (0, 0),
+        (radius * 0.75, 0),
+        (radius, height * 0.26),
+        (radius * 1.08, height * 0.26),
+        (radius * 1.08, height * 0.3),
+    ]
     parts: Shape = [lathe([*profile, (radius * 0.9, height * 0.3), (0, height * 0.28)], (0, 0, 0), clay)]
     green = Material(COLORS["green"], "leaf", 0, gloss=0.15)
     for k in range(leaves):
@@ -100,10 +136,12 @@ def lying_book(color: str, thick: float = 0.03) -> Shape:
 
 
 def magazine() -> Shape:
+    """A magazine lying flat."""
     return [box((0.21, 0.28, 0.006), (0, 0, 0), pattern("painting_sea"))]
 
 
 def pillow(color: str, size: float = 0.44) -> Shape:
+    """A pillow lying flat."""
     return [soft_box((size, size * 1.25, 0.15), (0, 0, 0), fabric(color), 0.7)]
 
 
@@ -114,13 +152,20 @@ def cushion(color: str) -> Shape:
 
 def wall_clock() -> Shape:
     """Hangs on the wall at -x; the origin is its lowest point."""
-    rim = place([lathe([(0, 0), (0.15, 0), (0.15, 0.03), (0.135, 0.035), (0, 0.03)], (0, 0, 0), plastic("black"), 32)], pitch=math.pi / 2)
+    rim = place(
+        [lathe([(0, 0), (0.15, 0), (0.15, 0.03), (0.135, 0.035), (0, 0.03)], (0, 0, 0), plastic("black"), 32)],
+        pitch=math.pi / 2,
+    )
     face = box((0.002, 0.2, 0.2), (0.032, 0, -0.1), pattern("clock_face"))
     return place([*rim, face], (0, 0, 0.15))
 
 
 def alarm_clock() -> Shape:
-    return [soft_box((0.06, 0.12, 0.10), (0, 0, 0), plastic("red"), 0.3), box((0.002, 0.09, 0.08), (0.03, 0, 0.01), pattern("clock_face"))]
+    """A small clock on its foot."""
+    return [
+        soft_box((0.06, 0.12, 0.10), (0, 0, 0), plastic("red"), 0.3),
+        box((0.002, 0.09, 0.08), (0.03, 0, 0.01), pattern("clock_face")),
+    ]
 
 
 def shoes(color: str) -> Shape:
@@ -134,16 +179,25 @@ def shoes(color: str) -> Shape:
 
 
 def carton(length: float, width: float, height: float) -> Shape:
+    """A cardboard box."""
     return [box((length, width, height), (0, 0, 0), Material(COLORS["oak"], "cardboard", 0))]
 
 
 def remote() -> Shape:
+    """A remote control."""
     keys = Material(COLORS["grey"], "keys_grid", 0)
-    return [soft_box((0.17, 0.048, 0.02), (0, 0, 0), plastic("black"), 0.3), box((0.12, 0.03, 0.002), (0, 0, 0.0195), keys)]
+    return [
+        soft_box((0.17, 0.048, 0.02), (0, 0, 0), plastic("black"), 0.3),
+        box((0.12, 0.03, 0.002), (0, 0, 0.0195), keys),
+    ]
 
 
 def phone() -> Shape:
-    return [box((0.15, 0.072, 0.008), (0, 0, 0), plastic("black")), box((0.14, 0.066, 0.001), (0, 0, 0.008), pattern("screen", glow=0.4))]
+    """A smartphone lying flat."""
+    return [
+        box((0.15, 0.072, 0.008), (0, 0, 0), plastic("black")),
+        box((0.14, 0.066, 0.001), (0, 0, 0.008), pattern("screen", glow=0.4)),
+    ]
 
 
 def keys() -> Shape:
@@ -156,35 +210,63 @@ def keys() -> Shape:
 
 
 def backpack(color: str) -> Shape:
+    """A backpack standing upright, its pocket towards +x."""
     cloth = fabric(color, 0.15)
-    straps = [tube(arc(0.17, -1.2, 1.2, (-0.15, side * 0.09, 0.22)) * np.array([1, 1, 1]), 0.014, fabric("black")) for side in (-1, 1)]
-    body: Shape = [soft_box((0.20, 0.32, 0.46), (0, 0, 0), cloth, 0.5), soft_box((0.10, 0.26, 0.22), (0.11, 0, 0.04), cloth, 0.5)]
+    straps = [
+        tube(arc(0.17, -1.2, 1.2, (-0.15, side * 0.09, 0.22)) * np.array([1, 1, 1]), 0.014, fabric("black"))
+        for side in (-1, 1)
+    ]
+    body: Shape = [
+        soft_box((0.20, 0.32, 0.46), (0, 0, 0), cloth, 0.5),
+        soft_box((0.10, 0.26, 0.22), (0.11, 0, 0.04), cloth, 0.5),
+    ]
     zip_line = tube([(0.162, -0.11, 0.2), (0.17, 0, 0.215), (0.162, 0.11, 0.2)], 0.006, fabric("black"), 5)
     handle = tube(arc(0.05, 0.2, math.pi - 0.2, (0, 0, 0.44), plane="yz"), 0.009, fabric("black"), 6)
     return [*body, zip_line, handle, *place(straps, (-0.06, 0, 0), yaw=math.pi)]
 
 
 def apple(color: str) -> Shape:
-    return [ball((0.038, 0.038, 0.035), (0, 0, 0.035), Material(COLORS[color], gloss=0.35), 8), tube([(0, 0, 0.066), (0.006, 0, 0.085)], 0.002, wood("brown"), 5)]
+    """An apple."""
+    return [
+        ball((0.038, 0.038, 0.035), (0, 0, 0.035), Material(COLORS[color], gloss=0.35), 8),
+        tube([(0, 0, 0.066), (0.006, 0, 0.085)], 0.002, wood("brown"), 5),
+    ]
 
 
 def banana() -> Shape:
+    """A banana."""
     return [tube(arc(0.10, 0.25, 1.75, (0, 0, 0.018), 9, "xy"), 0.018, paint("yellow"))]
 
 
 def trash_can(color: str) -> Shape:
-    return [lathe([(0, 0), (0.12, 0), (0.15, 0.36), (0.155, 0.37), (0.14, 0.37), (0.115, 0.03), (0, 0.03)], (0, 0, 0), plastic(color), 24)]
+    """An open bin."""
+    return [
+        lathe(
+            [(0, 0), (0.12, 0), (0.15, 0.36), (0.155, 0.37), (0.14, 0.37), (0.115, 0.03), (0, 0.03)],
+            (0, 0, 0),
+            plastic(color),
+            24,
+        )
+    ]
 
 
 def basket() -> Shape:
+    """A laundry basket, full."""
     straw = Material(COLORS["pine"], "wicker", 0.35)
     inner = ball((0.19, 0.19, 0.1), (0, 0, 0.40), fabric("white"), 10, 0.8)
-    return [lathe([(0, 0), (0.18, 0), (0.22, 0.25), (0.23, 0.45), (0.21, 0.45), (0.2, 0.3)], (0, 0, 0), straw, 24), inner]
+    return [
+        lathe([(0, 0), (0.18, 0), (0.22, 0.25), (0.23, 0.45), (0.21, 0.45), (0.2, 0.3)], (0, 0, 0), straw, 24),
+        inner,
+    ]
 
 
 def teddy_bear() -> Shape:
+    """A sitting bear that looks towards +x."""
     fur, dark = Material(COLORS["brown"], "carpet", 0.12), plastic("black")
-    parts: Shape = [ball((0.09, 0.10, 0.12), (0, 0, 0.12), fur, 10), ball((0.08, 0.085, 0.08), (0.01, 0, 0.29), fur, 10)]
+    parts: Shape = [
+        ball((0.09, 0.10, 0.12), (0, 0, 0.12), fur, 10),
+        ball((0.08, 0.085, 0.08), (0.01, 0, 0.29), fur, 10),
+    ]
     parts.append(ball((0.035, 0.04, 0.03), (0.08, 0, 0.275), Material(COLORS["beige"], "carpet", 0.12), 8))
     for side in (-1, 1):
         parts.append(ball((0.02, 0.03, 0.03), (0, side * 0.07, 0.36), fur, 8))
@@ -195,7 +277,11 @@ def teddy_bear() -> Shape:
 
 
 def globe() -> Shape:
-    stand: Shape = [cylinder(0.08, 0.02, (0, 0, 0), wood("walnut"), 20), cylinder(0.012, 0.08, (0, 0, 0.02), metal("gold"), 10)]
+    """A globe on its stand."""
+    stand: Shape = [
+        cylinder(0.08, 0.02, (0, 0, 0), wood("walnut"), 20),
+        cylinder(0.012, 0.08, (0, 0, 0.02), metal("gold"), 10),
+    ]
     ring = tube(arc(0.155, -1.4, 1.6, (0, 0, 0.23)), 0.006, metal("gold"), 6)
     sea = Material((1.0, 1.0, 1.0), "globe_map", 0.9, gloss=0.3)
     return [*stand, ring, *place([ball((0.14, 0.14, 0.14), (0, 0, 0), sea, 14)], (0, 0, 0.23), pitch=0.4)]
@@ -203,7 +289,9 @@ def globe() -> Shape:
 
 def umbrella(color: str) -> Shape:
     """In a stand."""
-    stand = lathe([(0, 0), (0.11, 0), (0.12, 0.45), (0.11, 0.45), (0.1, 0.02), (0, 0.02)], (0, 0, 0), metal("dark grey"))
+    stand = lathe(
+        [(0, 0), (0.11, 0), (0.12, 0.45), (0.11, 0.45), (0.1, 0.02), (0, 0.02)], (0, 0, 0), metal("dark grey")
+    )
     cloth = lathe([(0.012, 0.1), (0.04, 0.3), (0.045, 0.6), (0.02, 0.75)], (0.02, 0.02, 0), fabric(color))
     stick = tube([(0.02, 0.02, 0.7), (0.02, 0.02, 0.86)], 0.01, wood("brown"))
     hook = tube(arc(0.04, math.pi, 0, (0.06, 0.02, 0.86)), 0.01, wood("brown"))
@@ -218,16 +306,26 @@ def towel(color: str) -> Shape:
 
 
 def toothbrush_cup() -> Shape:
-    brush = [tube([(0, 0, 0.02), (dx, dy, 0.18)], 0.005, plastic(c), 5) for dx, dy, c in ((0.03, 0.01, "blue"), (-0.02, 0.02, "red"))]
+    """A cup with two toothbrushes."""
+    brush = [
+        tube([(0, 0, 0.02), (dx, dy, 0.18)], 0.005, plastic(c), 5)
+        for dx, dy, c in ((0.03, 0.01, "blue"), (-0.02, 0.02, "red"))
+    ]
     return [*cup("light blue"), *brush]
 
 
 def soap_bottle() -> Shape:
-    body = lathe([(0, 0), (0.032, 0), (0.034, 0.02), (0.034, 0.11), (0.012, 0.13), (0.012, 0.15), (0, 0.15)], (0, 0, 0), plastic("green"))
+    """A soap dispenser."""
+    body = lathe(
+        [(0, 0), (0.032, 0), (0.034, 0.02), (0.034, 0.11), (0.012, 0.13), (0.012, 0.15), (0, 0.15)],
+        (0, 0, 0),
+        plastic("green"),
+    )
     return [body, tube([(0, 0, 0.15), (0, 0, 0.18), (0.04, 0, 0.18)], 0.006, plastic("white"), 6)]
 
 
 def computer_mouse() -> Shape:
+    """A computer mouse."""
     return [ball((0.055, 0.032, 0.03), (0, 0, 0.008), plastic("dark grey"), 8)]
 
 
@@ -245,8 +343,13 @@ def guitar() -> Shape:
 
 
 def suitcase(color: str) -> Shape:
+    """An upright suitcase with its handle out."""
     handle = tube([(0, -0.1, 0.6), (0, -0.1, 0.72), (0, 0.1, 0.72), (0, 0.1, 0.6)], 0.01, metal())
-    return [soft_box((0.26, 0.44, 0.62), (0, 0, 0.03), plastic(color), 0.2), handle, box((0.2, 0.4, 0.03), (0, 0, 0), plastic("black"))]
+    return [
+        soft_box((0.26, 0.44, 0.62), (0, 0, 0.03), plastic(color), 0.2),
+        handle,
+        box((0.2, 0.4, 0.03), (0, 0, 0), plastic("black")),
+    ]
 
 
 def ladder() -> Shape:

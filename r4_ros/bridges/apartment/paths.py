@@ -113,7 +113,7 @@ class Floor:
 
     def _cells(self, points: FloatArray) -> npt.NDArray[np.int64]:
         cells = np.floor((points - np.array(EXTENT[:2])) / CELL).astype(np.int64)
-        return np.clip(cells, 0, np.array(self._clearance.shape) - 1)
+        return np.asarray(np.clip(cells, 0, np.array(self._clearance.shape) - 1))
 
     @staticmethod
     def _window(x0: float, y0: float, x1: float, y1: float) -> tuple[slice, slice]:
@@ -130,6 +130,7 @@ class Trajectory:
 
     @property
     def duration_s(self) -> float:
+        """Length of the trajectory."""
         return (len(self.poses) - 1) * TICK
 
     def at(self, t: float) -> tuple[float, float, float]:

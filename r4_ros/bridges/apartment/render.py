@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -60,6 +61,7 @@ class Triangles:
 
     @staticmethod
     def of(shape: Shape, instance_id: int) -> Triangles:
+        """The triangles of a shape in the map, all of one instance."""
         counts = [len(p.points) for p in shape]
         rows = np.concatenate([[_surface(p.material)] * n for p, n in zip(shape, counts, strict=True)])
         return Triangles(
@@ -74,6 +76,7 @@ class Triangles:
 
     @staticmethod
     def joined(pieces: Sequence[Triangles]) -> Triangles:
+        """Several sets as one."""
         names = ("points", "normals", "uvs", "color", "surface", "texture", "instance")
         return Triangles(*(np.concatenate([getattr(p, name) for p in pieces]) for name in names))
 
@@ -87,6 +90,7 @@ class World:
 
     @staticmethod
     def of(pieces: Sequence[Triangles]) -> World:
+        """A world of sets of triangles."""
         triangles = Triangles.joined(pieces)
         embree = EmbreeScene()
         TriangleMesh(embree, triangles.points)
@@ -104,6 +108,7 @@ class Hits:
 
 
 def triangles_of(thing: Thing) -> Triangles:
+    """The triangles of a thing at its place."""
     return Triangles.of(thing.placed(), thing.instance_id)
 
 
@@ -128,7 +133,9 @@ def rays(intrinsics: Intrinsics) -> Float32Array:
     return np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3).astype(np.float32)
 
 
-def render(world: World, intrinsics: Intrinsics, sensor_in_map: Pose, bodies: Sequence[tuple[World, Pose]] = ()) -> View:
+def render(
+    world: World, intrinsics: Intrinsics, sensor_in_map: Pose, bodies: Sequence[tuple[World, Pose]] = ()
+) -> View:
     """What a camera sees. ``bodies``: worlds that move (robots), each with the pose of its frame in the map."""
     size = (intrinsics.height, intrinsics.width)
     turn = rotation_matrix(sensor_in_map.orientation).astype(np.float32)
@@ -182,7 +189,7 @@ def shade(
     size: tuple[int, int],
     pixel_angle: float,
 ) -> Float32Array:
-    """Linear light [n, 3] at the hits; ``shadows``: what shades them (None: nothing does, and no room lamp is known)."""
+    """Linear light [n, 3] at the hits. ``shadows``: what shades them; None: nothing, and no lamp is known there."""
     t, tri = world.triangles, hits.triangle
     points = origin + hits.distance[:, None] * directions
     points[tri == NOTHING] = origin
@@ -222,15 +229,17 @@ def _facing(normals: Float32Array, directions: Float32Array) -> Float32Array:
     return np.asarray(normals * np.where(_dot(normals, directions) > 0, -scale, scale)[:, None], np.float32)
 
 
-def _dot(a: Float32Array, b: Float32Array) -> Float32Array:
+def _dot(a: Float32Array, b: Float32Array) -> Any:
     return np.einsum("ij,ij->i", a, b)
 
 
-def _length(a: Float32Array) -> Float32Array:
+def _length(a: Float32Array) -> Any:
     return np.sqrt(np.einsum("ij,ij->i", a, a))
 
 
-def _texels(t: Triangles, hits: Hits, directions: Float32Array, normals: Float32Array, pixel_angle: float) -> Float32Array:
+def _texels(
+    t: Triangles, hits: Hits, directions: Float32Array, normals: Float32Array, pixel_angle: float
+) -> Float32Array:
     """Texture colours [n, 3] at the hits, from the level of detail that suits the distance."""
     uv = _corners(t.uvs, hits)
     slant = np.maximum(np.abs(_dot(normals, directions)), 0.25)
@@ -240,7 +249,7 @@ def _texels(t: Triangles, hits: Hits, directions: Float32Array, normals: Float32
     cell = np.floor((uv - np.floor(uv)) * edge[:, None]).astype(np.int32)
     cell = np.minimum(cell, edge[:, None] - 1)
     texels, starts = _pyramid()
-    return texels[starts[level] + t.texture[hits.triangle] * edge * edge + cell[:, 1] * edge + cell[:, 0]]
+    return np.asarray(texels[starts[level] + t.texture[hits.triangle] * edge * edge + cell[:, 1] * edge + cell[:, 0]])
 
 
 @lru_cache(maxsize=1)
@@ -297,7 +306,7 @@ def _lamp_spot(size: tuple[int, int]) -> Float32Array:
 
 @lru_cache(maxsize=16)
 def _pattern(size: tuple[int, int]) -> Float32Array:
-    """Per pixel [h * w, 3]: a spot in the unit disc (x, y) and the height of the hemisphere above it, in a 4 x 4 tile."""
+    """Per pixel [h * w, 3], in tiles of 4 x 4: a spot in the unit disc and the height of the hemisphere over it."""
     k = np.arange(DITHER * DITHER)
     order = (k * 7) % (DITHER * DITHER)
     radius, angle = np.sqrt((order + 0.5) / (DITHER * DITHER)), order * math.pi * (3 - math.sqrt(5))
@@ -327,7 +336,8 @@ def _hemisphere(normals: Float32Array, size: tuple[int, int]) -> Float32Array:
 def _average(values: npt.NDArray[np.bool_], size: tuple[int, int]) -> Float32Array:
     """Average a dithered quantity over its pattern."""
     picture = values.astype(np.float32).reshape(size)
-    return np.asarray(cv2.blur(picture, (DITHER, DITHER), borderType=cv2.BORDER_REFLECT)).reshape(-1)
+    mean = cv2.blur(picture, (DITHER, DITHER), borderType=cv2.BORDER_REFLECT)
+    return np.asarray(mean, np.float32).reshape(-1)
 
 
 @lru_cache(maxsize=1)
@@ -340,7 +350,7 @@ def _gamma() -> npt.NDArray[np.uint8]:
 
 
 def _to_srgb(light: Float32Array) -> npt.NDArray[np.uint8]:
-    return _gamma()[np.clip(light * (4095 / 1.6), 0, 4095).astype(np.int16)]
+    return np.asarray(_gamma()[np.clip(light * (4095 / 1.6), 0, 4095).astype(np.int16)])
 
 
 def _surface(material: Material) -> tuple[float, ...]:

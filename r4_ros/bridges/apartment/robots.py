@@ -70,7 +70,9 @@ BASE_IN_SENSOR = inverse(SENSOR_IN_BASE)
 def body(color: str) -> Shape:
     """A round base with a mast and a camera head, in base_link."""
     dark = plastic("dark grey")
-    hull = lathe([(0, 0.03), (RADIUS, 0.03), (RADIUS, 0.24), (RADIUS - 0.05, 0.30), (0, 0.30)], (0, 0, 0), paint(color, 0.3), 28)
+    hull = lathe(
+        [(0, 0.03), (RADIUS, 0.03), (RADIUS, 0.24), (RADIUS - 0.05, 0.30), (0, 0.30)], (0, 0, 0), paint(color, 0.3), 28
+    )
     mast = cylinder(0.035, 0.72, (0, 0, 0.30), dark)
     head = box((0.14, 0.26, 0.12), (0.02, 0, 1.03), Material((0.9, 0.9, 0.9), gloss=0.3))
     eye = box((0.01, 0.2, 0.06), (0.094, 0, 1.06), plastic("black"))
@@ -86,9 +88,11 @@ class Robot:
     odometry: Trajectory
 
     def base_in_map(self, t: float) -> Pose:
+        """True pose of the base at a time of the run."""
         return _planar(self.truth.at(t))
 
     def base_in_odom(self, t: float) -> Pose:
+        """Pose of the base as the odometry believes it; it starts at the origin."""
         return _planar(self.odometry.at(t))
 
 

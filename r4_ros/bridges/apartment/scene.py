@@ -31,9 +31,11 @@ class Room:
 
     @property
     def centre(self) -> tuple[float, float]:
+        """Middle of the floor."""
         return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
 
     def contains(self, x: float, y: float) -> bool:
+        """Whether a point of the map is on this floor."""
         return self.x0 <= x < self.x1 and self.y0 <= y < self.y1
 
 
@@ -49,6 +51,7 @@ class Doorway:
 
     @property
     def centre(self) -> tuple[float, float]:
+        """Middle of the opening."""
         middle = (self.start + self.end) / 2
         return (self.line, middle) if self.axis == "x" else (middle, self.line)
 
@@ -63,7 +66,16 @@ ROOMS = (
     Room("kitchen", 6, 0, 10.4, 5, _wall(0.86, 0.90, 0.84), Material((0.86, 0.84, 0.79), "checker", 1.2, 0.25)),
     Room("hallway", 0, 5, 10.4, 6.6, _wall(0.93, 0.92, 0.89), PARQUET),
     Room("bedroom", 0, 6.6, 4.4, 10.8, _wall(0.74, 0.80, 0.88), Material(COLORS["beige"], "carpet", 0.5)),
-    Room("bathroom", 4.4, 6.6, 7, 10.8, Material((0.80, 0.90, 0.92), "tiles", 0.8, 0.3), Material((0.55, 0.62, 0.66), "tiles", 1.2, 0.3), (1.0, 1.0, 1.0)),
+    Room(
+        "bathroom",
+        4.4,
+        6.6,
+        7,
+        10.8,
+        Material((0.80, 0.90, 0.92), "tiles", 0.8, 0.3),
+        Material((0.55, 0.62, 0.66), "tiles", 1.2, 0.3),
+        (1.0, 1.0, 1.0),
+    ),
     Room("study", 7, 6.6, 10.4, 10.8, _wall(0.80, 0.84, 0.76), PARQUET),
     Room("storage room", 10.4, 4.2, 12.8, 7.4, _wall(0.85, 0.85, 0.85), Material(COLORS["grey"], "stone", 1.0)),
 )
@@ -98,6 +110,7 @@ class Thing:
         return place(self.shape, self.position, self.yaw)
 
     def moved(self, position: Vec3, yaw: float | None = None) -> Thing:
+        """The same thing elsewhere."""
         return replace(self, position=position, yaw=self.yaw if yaw is None else yaw)
 
     def box(self) -> Box:
@@ -118,7 +131,9 @@ def room_at(x: float, y: float) -> str:
 def regions() -> list[Region]:
     """The rooms as regions of the map."""
     return [
-        Region(room.name, ((room.x0, room.y0), (room.x1, room.y0), (room.x1, room.y1), (room.x0, room.y1)), 0.0, CEILING)
+        Region(
+            room.name, ((room.x0, room.y0), (room.x1, room.y0), (room.x1, room.y1), (room.x0, room.y1)), 0.0, CEILING
+        )
         for room in ROOMS
     ]
 
@@ -143,9 +158,7 @@ def _walls(room: Room) -> Shape:
     parts: Shape = []
     for axis, line, inward in (("x", room.x0, 1), ("x", room.x1, -1), ("y", room.y0, 1), ("y", room.y1, -1)):
         start, end = (room.y0, room.y1) if axis == "x" else (room.x0, room.x1)
-        gaps = sorted(
-            (d.start, d.end) for d in DOORWAYS if d.axis == axis and d.line == line and room.name in d.rooms
-        )
+        gaps = sorted((d.start, d.end) for d in DOORWAYS if d.axis == axis and d.line == line and room.name in d.rooms)
         at = start
         for low, high in [*gaps, (end, end)]:
             parts += _wall_piece(axis, line, inward, (at, low), (0.0, CEILING), room.wall)
@@ -181,9 +194,9 @@ def _frame(doorway: Doorway) -> Shape:
     material, trim = paint("white", 0.25), 0.05
     depth = 2 * WALL + 0.04
     low, high = doorway.start, doorway.end
-    spans = [((low - trim, low), (0.0, DOOR_HEIGHT)), ((high, high + trim), (0.0, DOOR_HEIGHT))]
-    spans.append(((low - trim, high + trim), (DOOR_HEIGHT, DOOR_HEIGHT + trim)))
+    inside = 0.01  # the frame covers the wall's cut edges
+    spans = [((low - trim, low + inside), (0.0, DOOR_HEIGHT)), ((high - inside, high + trim), (0.0, DOOR_HEIGHT))]
+    spans.append(((low - trim, high + trim), (DOOR_HEIGHT - inside, DOOR_HEIGHT + trim)))
     parts = [_bar(doorway.axis, doorway.line, depth, span, height, material) for span, height in spans]
     sill = _bar(doorway.axis, doorway.line, 2 * WALL, (low, high), (0.0, 0.008), wood("walnut"))
     return [*parts, sill]
-

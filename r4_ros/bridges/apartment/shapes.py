@@ -100,6 +100,7 @@ def lathe(profile: Sequence[tuple[float, float]], at: Vec3, material: Material, 
 
 
 def cylinder(radius: float, height: float, at: Vec3, material: Material, segments: int = 16) -> Part:
+    """A closed upright cylinder; ``at`` is the middle of its lower end."""
     return lathe([(0, 0), (radius, 0), (radius, height), (0, height)], at, material, segments)
 
 
@@ -147,10 +148,13 @@ def arc(radius: float, start: float, end: float, at: Vec3, count: int = 9, plane
     points = np.zeros((count, 3))
     points[:, "xyz".index(plane[0])] = radius * np.cos(angle)
     points[:, "xyz".index(plane[1])] = radius * np.sin(angle)
-    return points + np.asarray(at)
+    points += np.asarray(at)
+    return points
 
 
-def place(shape: Iterable[Part], at: Vec3 = (0, 0, 0), yaw: float = 0.0, pitch: float = 0.0, roll: float = 0.0) -> Shape:
+def place(
+    shape: Iterable[Part], at: Vec3 = (0, 0, 0), yaw: float = 0.0, pitch: float = 0.0, roll: float = 0.0
+) -> Shape:
     """The shape turned (roll about x, pitch about y, yaw about z, rad) and moved to ``at``."""
     cx, sx, cy, sy, cz, sz = (f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))
     rx = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
@@ -163,8 +167,12 @@ def place(shape: Iterable[Part], at: Vec3 = (0, 0, 0), yaw: float = 0.0, pitch: 
 
 def join(parts: Sequence[Part], material: Material) -> Part:
     """Several parts of one material as one."""
-    arrays = (np.concatenate([getattr(p, name) for p in parts]) for name in ("points", "normals", "uvs"))
-    return Part(*arrays, material)
+    return Part(
+        np.concatenate([p.points for p in parts]),
+        np.concatenate([p.normals for p in parts]),
+        np.concatenate([p.uvs for p in parts]),
+        material,
+    )
 
 
 def bounds(shape: Shape) -> tuple[FloatArray, FloatArray]:
@@ -175,17 +183,15 @@ def bounds(shape: Shape) -> tuple[FloatArray, FloatArray]:
 
 def _soft(flat: FloatArray, i: int, neighbour: int) -> FloatArray:
     """Normal of a profile segment at the end shared with a neighbour: rounded unless the edge is sharp."""
-    if not 0 <= neighbour < len(flat) or flat[i] @ flat[neighbour] < SHARP:
-        return flat[i]
-    mean: FloatArray = flat[i] + flat[neighbour]
-    return mean
+    alone = not 0 <= neighbour < len(flat) or flat[i] @ flat[neighbour] < SHARP
+    return np.asarray(flat[i] if alone else flat[i] + flat[neighbour])
 
 
 def _split(values: FloatArray) -> FloatArray:
     """Grid [rows, columns, k] -> triangle corners [t, 3, k]."""
     a, b, c, d = values[:-1, :-1], values[:-1, 1:], values[1:, 1:], values[1:, :-1]
     triangles = np.stack([np.stack([a, b, c], 2), np.stack([a, c, d], 2)], 2)
-    return triangles.reshape(-1, 3, values.shape[-1])
+    return np.asarray(triangles.reshape(-1, 3, values.shape[-1]))
 
 
 def _part(points: FloatArray, normals: FloatArray, uvs: FloatArray, material: Material) -> Part:

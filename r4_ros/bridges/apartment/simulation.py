@@ -13,7 +13,7 @@ from r4_ros.bridges.apartment.layout import furnish
 from r4_ros.bridges.apartment.paths import Floor
 from r4_ros.bridges.apartment.render import IntArray, Triangles, View, World, render, triangles_of
 from r4_ros.bridges.apartment.robots import BASE_IN_SENSOR, SENSOR_IN_BASE, Robot, body, camera, make_robot
-from r4_ros.bridges.apartment.scene import Thing, regions, shell
+from r4_ros.bridges.apartment.scene import regions, shell
 from r4_ros.bridges.apartment.script import DEFAULT_SCRIPT, Change, Stage
 from r4_ros.bridges.apartment.truth import Standing, Truth
 from r4_ros.core.errors import InvalidArgument
@@ -44,19 +44,23 @@ class SimFrame:
 
     @property
     def color(self) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+        """Colour image."""
         return self.image.color
 
     @property
     def depth(self) -> Float32Array:
+        """Depth image."""
         return self.image.depth
 
     @property
     def labels(self) -> IntArray:
+        """Instance ids."""
         assert self.image.labels is not None
         return self.image.labels
 
     @property
     def intrinsics(self) -> Intrinsics:
+        """The camera of all three images."""
         return self.image.intrinsics
 
 
@@ -80,24 +84,29 @@ class Simulation:
         script: Sequence[Change] = DEFAULT_SCRIPT,
     ) -> None:
         if not (math.isfinite(duration_s) and duration_s > 0 and 0 < rate_hz <= 60):
-            raise InvalidArgument(f"duration {duration_s} s and rate {rate_hz} Hz must be positive, the rate at most 60")
+            raise InvalidArgument(
+                f"duration {duration_s} s and rate {rate_hz} Hz must be positive, the rate at most 60"
+            )
         if not robots or len(set(robots)) != len(robots):
             raise InvalidArgument("give each robot a name of its own, and at least one robot")
         self.seed, self.duration_s, self.rate_hz, self.depth_noise = seed, duration_s, rate_hz, depth_noise
         self.intrinsics = camera(*size)
         things = furnish(seed)
         floor = Floor(things)
-        self.robots = tuple(
-            make_robot(name, k, floor, seed, duration_s, odom_drift) for k, name in enumerate(robots)
-        )
+        self.robots = tuple(make_robot(name, k, floor, seed, duration_s, odom_drift) for k, name in enumerate(robots))
         self._body_ids = {name: len(things) + 1 + k for k, name in enumerate(robots)}
         self.legend = {thing.instance_id: thing.label for thing in things}
-        self.legend |= {number: "robot" for number in self._body_ids.values()}
+        self.legend |= dict.fromkeys(self._body_ids.values(), "robot")
         self.regions: list[Region] = regions()
         self.stage = Stage(things, script, duration_s)
         self._truth = Truth(self.stage, START_NS, duration_s)
         self._world_of_state = lru_cache(maxsize=2)(self._build_world)
         self._triangles_of_thing = lru_cache(maxsize=None)(triangles_of)
+
+    @property
+    def start_ns(self) -> int:
+        """Stamp of the first frame."""
+        return START_NS
 
     @property
     def frame_count(self) -> int:
@@ -162,10 +171,7 @@ class Simulation:
         return np.where(hole, 0, noisy).astype(np.float32)
 
     def _build_world(self, index: int) -> World:
-        return World.of([self._shell, *(self._triangles_of_thing(thing) for thing in self._state(index))])
-
-    def _state(self, index: int) -> tuple[Thing, ...]:
-        return self.stage.states[index]
+        return World.of([self._shell, *(self._triangles_of_thing(thing) for thing in self.stage.states[index])])
 
     @cached_property
     def _shell(self) -> Triangles:

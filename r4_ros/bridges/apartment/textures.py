@@ -47,21 +47,24 @@ def _pixels() -> tuple[FloatArray, FloatArray]:
 
 
 def _grey(values: FloatArray) -> FloatArray:
-    return np.repeat(values[..., None], 3, axis=2)
+    return np.asarray(np.repeat(values[..., None], 3, axis=2), float)
 
 
 def _mix(mask: FloatArray, inside: tuple[float, float, float], outside: FloatArray) -> FloatArray:
     """``inside`` where the mask is 1, the picture ``outside`` where it is 0."""
-    return mask[..., None] * np.asarray(inside) + (1 - mask[..., None]) * outside
+    picture: FloatArray = mask[..., None] * np.asarray(inside) + (1 - mask[..., None]) * outside
+    return picture
 
 
 @texture
 def plain() -> FloatArray:
+    """Hardly any pattern."""
     return _grey(1 + 0.012 * noise(1, 6))
 
 
 @texture
 def plaster() -> FloatArray:
+    """A painted wall."""
     return _grey(0.98 + 0.012 * noise(2, 3) + 0.012 * noise(3, 30))
 
 
@@ -106,6 +109,7 @@ def checker() -> FloatArray:
 
 @texture
 def weave() -> FloatArray:
+    """Woven cloth."""
     x, y = _pixels()
     threads = np.sin(2 * math.pi * 32 * x) * np.sin(2 * math.pi * 32 * y)
     return _grey(0.93 + 0.05 * threads + 0.035 * noise(11, 12))
@@ -113,33 +117,39 @@ def weave() -> FloatArray:
 
 @texture
 def carpet() -> FloatArray:
+    """Soft pile."""
     return _grey(0.9 + 0.07 * noise(12, 1.2) + 0.03 * noise(13, 20))
 
 
 @texture
 def leather() -> FloatArray:
+    """Grain of leather."""
     return _grey(0.94 + 0.04 * np.abs(noise(14, 6)) - 0.03 * noise(15, 30))
 
 
 @texture
 def brushed() -> FloatArray:
+    """Brushed metal along v."""
     return _grey(0.96 + 0.025 * noise(16, 1, 60))
 
 
 @texture
 def stone() -> FloatArray:
+    """Polished stone with veins."""
     veins = np.exp(-(noise(17, 26) ** 2) * 30)
     return _grey(0.95 + 0.03 * noise(18, 2) - 0.14 * veins)
 
 
 @texture
 def stripes() -> FloatArray:
+    """Stripes across u."""
     x = _pixels()[0]
     return _grey(np.where((x * 6) % 1 < 0.5, 1.0, 0.68) + 0.03 * noise(19, 2))
 
 
 @texture
 def wicker() -> FloatArray:
+    """Woven straw."""
     x, y = _pixels()
     bands = np.sin(2 * math.pi * 12 * x + math.pi * ((y * 16).astype(int) % 2))
     return _grey(0.82 + 0.16 * bands - 0.12 * (np.abs((y * 16) % 1 - 0.5) > 0.42))
@@ -147,6 +157,7 @@ def wicker() -> FloatArray:
 
 @texture
 def leaf() -> FloatArray:
+    """A leaf with its veins, along u."""
     x, y = _pixels()
     vein = np.exp(-(((y - 0.5) * 24) ** 2)) + 0.4 * (np.abs(((x + np.abs(y - 0.5)) * 9) % 1 - 0.5) > 0.45)
     return _grey(0.9 + 0.14 * vein + 0.05 * noise(20, 10))
@@ -199,6 +210,7 @@ def dark_screen() -> FloatArray:
 
 @texture
 def mirror_glass() -> FloatArray:
+    """A mirror, which reflects only a bright blur."""
     x, y = _pixels()
     shine = 0.10 * np.sin(5 * (x + 0.7 * y))
     return np.stack([0.70 + shine, 0.78 + shine, 0.82 + shine], axis=-1)
@@ -221,6 +233,7 @@ def outside() -> FloatArray:
 
 @texture
 def painting_sea() -> FloatArray:
+    """A sunset over the sea."""
     x, y = _pixels()
     sky = np.stack([0.98 - 0.25 * y, 0.72 + 0.05 * y, 0.48 + 0.42 * y], axis=-1)
     sun = np.exp(-(((x - 0.62) * 9) ** 2) - ((y - 0.55) * 9) ** 2)
@@ -247,6 +260,7 @@ def painting_blocks() -> FloatArray:
 
 @texture
 def painting_flower() -> FloatArray:
+    """A flower on a light ground."""
     x, y = _pixels()
     radius, angle = np.hypot(x - 0.5, y - 0.58), np.arctan2(y - 0.58, x - 0.5)
     petals = (radius < 0.20 + 0.09 * np.cos(6 * angle)).astype(float)
@@ -257,6 +271,7 @@ def painting_flower() -> FloatArray:
 
 @texture
 def clock_face() -> FloatArray:
+    """Marks and hands: ten past ten or so."""
     x, y = _pixels()
     radius, angle = np.hypot(x - 0.5, y - 0.5), np.arctan2(y - 0.5, x - 0.5)
     marks = (np.abs((angle / (2 * math.pi) * 12 + 0.5) % 1 - 0.5) < 0.06) & (radius > 0.37) & (radius < 0.44)
