@@ -123,6 +123,8 @@ class Stay:
     box: Box  # in the anchor's frame
     position_covariance: Matrix3
     count: int
+    whole: int = 0  # how many of them saw the whole silhouette
+    revision: int = 0  # of the memory when the stay began
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,102 @@
+"""The anchors in memory: which one a frame hangs on, and where everything on them stands in the map."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.anchors import is_due, sensor_in_anchor
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.geometry import compose, inverse, rotation_matrix
+from r4_ros.core.model import Anchor, FloatArray, Frame, Pose
+from r4_ros.memory.store import AnchorRecord
+
+_Stream = tuple[str, str, int, str]
+
+
+class AnchorBook:
+    """All anchors by id (0, 1, 2 ...), with their map poses as arrays for placing many things at once."""
+
+    def __init__(self, config: MemoryConfig, anchors: Iterable[AnchorRecord] = ()) -> None:
+        self._config = config
+        self._anchors: list[Anchor] = []
+        self._inverse: dict[int, Pose] = {}
+        self._streams: dict[_Stream, list[tuple[int, int]]] = {}
+        self.rotations: FloatArray = np.zeros((64, 3, 3))
+        self.translations: FloatArray = np.zeros((64, 3))
+        for record in anchors:
+            self.add(record)
+
+    def __len__(self) -> int:
+        return len(self._anchors)
+
+    def __getitem__(self, anchor_id: int) -> Anchor:
+        return self._anchors[anchor_id]
+
+    def add(self, record: AnchorRecord) -> None:
+        """Remember an anchor that is stored; its id is the next one."""
+        anchor = record.anchor
+        number = anchor.anchor_id
+        assert number == len(self._anchors)
+        if number == len(self.translations):
+            self.rotations = np.concatenate([self.rotations, np.zeros_like(self.rotations)])
+            self.translations = np.concatenate([self.translations, np.zeros_like(self.translations)])
+        self._anchors.append(anchor)
+        self.rotations[number] = rotation_matrix(anchor.pose_in_map.orientation)
+        self.translations[number] = anchor.pose_in_map.position
+        stream = (anchor.agent_id, record.camera, anchor.session, anchor.map_id)
+        insort(self._streams.setdefault(stream, []), (anchor.stamp_ns, number))
+
+    def hang(self, frame: Frame, session: int, map_id: str) -> tuple[Anchor, AnchorRecord | None]:
+        """The latest anchor of the frame's camera not after its stamp; a new one, not yet added, where one is due."""
+        known = self._streams.get((frame.agent_id, frame.camera, session, map_id), [])
+        i = bisect_right(known, (frame.stamp_ns, len(self._anchors))) - 1
+        if i >= 0:
+            last = self._anchors[known[i][1]]
+            c = self._config
+            if not is_due(last, frame, c.anchor_distance_m, c.anchor_angle_rad, c.anchor_period_s):
+                return last, None
+        anchor = Anchor(
+            len(self._anchors),
+            frame.agent_id,
+            session,
+            map_id,
+            frame.stamp_ns,
+            frame.sensor_in_map,
+            frame.sensor_in_odom,
+        )
+        return anchor, AnchorRecord(frame.camera, anchor)
+
+    def latest(self, agent_id: str, map_id: str, stamp_ns: int) -> Anchor | None:
+        """The agent's latest anchor in a map not after a stamp, of any camera."""
+        found: list[tuple[int, int]] = []
+        for (agent, _, _, stream_map), known in self._streams.items():
+            if agent == agent_id and stream_map == map_id:
+                i = bisect_right(known, (stamp_ns, len(self._anchors))) - 1
+                found += known[i : i + 1] if i >= 0 else []
+        return self._anchors[max(found)[1]] if found else None
+
+    def in_map(self, anchor_id: int, pose: Pose) -> Pose:
+        """A pose on an anchor, in the map."""
+        return compose(self._anchors[anchor_id].pose_in_map, pose)
+
+    def in_anchor(self, anchor: Anchor, pose: Pose) -> Pose:
+        """A map pose, relative to an anchor."""
+        back = self._inverse.get(anchor.anchor_id)
+        if back is None:
+            back = self._inverse[anchor.anchor_id] = inverse(anchor.pose_in_map)
+        return compose(back, pose)
+
+    def place(self, anchor_ids: npt.NDArray[np.int32], points: FloatArray) -> FloatArray:
+        """Points [n, 3], each on its anchor, in the map."""
+        rotated = np.einsum("nij,nj->ni", self.rotations[anchor_ids], points)
+        placed: FloatArray = rotated + self.translations[anchor_ids]
+        return placed
+
+
+def frame_in_anchor(anchor: Anchor, frame: Frame) -> Pose:
+    """The frame's sensor pose relative to its anchor (by odometry where there is some)."""
+    return sensor_in_anchor(anchor, frame)

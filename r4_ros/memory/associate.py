@@ -1,0 +1,106 @@
+"""Which entry an observation is: a live track first, then what is near and alike, one to one within a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.geometry import aligned_iou
+from r4_ros.core.model import Entry, FloatArray
+from r4_ros.memory.index import Index, Slots
+from r4_ros.memory.stays import FrameContext, Seen
+
+_NEVER = 1e6
+_LEAVE = 1.2
+"""Cost of taking an observation for something new; above that of any allowed match (at most 1)."""
+
+
+class Associator:
+    """Matches the observations of a frame with the entries of the index."""
+
+    def __init__(self, index: Index, config: MemoryConfig) -> None:
+        self._index = index
+        self._config = config
+
+    def match(self, seen: Sequence[Seen], tracked: Sequence[int | None], context: FrameContext) -> list[int | None]:
+        """The slot of each observation, None for something new.
+
+        ``tracked``: slots that live tracks point to. Entries of an earlier session whose last sighting lies in the
+        future (time was set back in between) are left alone.
+        """
+        result = list(tracked)
+        open_rows = [i for i, slot in enumerate(result) if slot is None]
+        if not open_rows:
+            return result
+        index = self._index
+        agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
+        centres = np.array([seen[i].centre for i in open_rows])
+        slots = index.grid.near(agent, map_code, centres)
+        taken = [slot for slot in tracked if slot is not None]
+        slots = slots[~np.isin(slots, taken)]
+        columns = index.entries
+        own_time = (columns["session"][slots] == context.session) | (columns["last_seen"][slots] <= context.stamp_ns)
+        slots = slots[own_time]
+        if slots.size:
+            costs = self._costs([seen[i] for i in open_rows], centres, slots)
+            for row, column in _assign(costs):
+                result[open_rows[row]] = int(slots[column])
+        return result
+
+    def _costs(self, seen: Sequence[Seen], centres: FloatArray, slots: Slots) -> FloatArray:
+        """Cost of each pair [observations, slots], 0..1; _NEVER where it isn't allowed."""
+        config, columns = self._config, self._index.entries
+        extents = np.array([s.extent for s in seen])
+        low, high = columns["low"][slots], columns["high"][slots]
+        distance = np.linalg.norm(centres[:, None] - columns["centre"][slots][None], axis=2)
+        largest = np.maximum(extents.max(axis=1)[:, None], (high - low).max(axis=1)[None])
+        epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
+        alike = self._similarity(seen, slots) >= config.label_similarity
+        near = (distance < epsilon) & alike
+        overlap = aligned_iou((centres - extents / 2)[:, None], (centres + extents / 2)[:, None], low[None], high[None])
+        volumes = extents.prod(axis=1)[:, None] / np.maximum((high - low).prod(axis=1)[None], 1e-12)
+        same_space = (overlap > config.overlap_iou) & (volumes > 0.5) & (volumes < 2)
+        # the square root makes one exact match worth more than two middling ones
+        cost = np.minimum(1.0, np.sqrt(distance / epsilon)) * np.where(alike, 0.9, 1.0)
+        return np.where(near | same_space, cost, _NEVER)
+
+    def _similarity(self, seen: Sequence[Seen], slots: Slots) -> FloatArray:
+        """Similarity of labels [observations, slots]: 1 for the same one, else the cosine."""
+        codes = self._index.entries["label"][slots]
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        texts = self._index.labels.texts
+        table = np.array([[self._label_similarity(s, texts[c], c) for c in distinct.tolist()] for s in seen])
+        return np.asarray(table[:, inverse])
+
+    def _label_similarity(self, seen: Seen, label: str, code: int) -> float:
+        o = seen.observation
+        if o.label.casefold() == label.casefold():
+            return 1.0
+        if o.label_embedding is None:
+            return -1.0
+        vector = self._index.labels.vector(o.label_embedding.model, code)
+        return -1.0 if vector is None else float(vector @ o.label_embedding.vector)
+
+
+def _assign(costs: FloatArray) -> list[tuple[int, int]]:
+    """One-to-one pairs of least total cost, where leaving an observation alone costs _LEAVE."""
+    from scipy.optimize import linear_sum_assignment  # slow to import, and queries do without it
+
+    rows = len(costs)
+    alone = np.full((rows, rows), _NEVER)
+    np.fill_diagonal(alone, _LEAVE)
+    chosen: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = linear_sum_assignment(np.hstack([costs, alone]))
+    return [(int(r), int(c)) for r, c in zip(*chosen, strict=True) if c < costs.shape[1]]
+
+
+def alike(a: Entry, b: Entry, threshold: float) -> bool:
+    """Whether two entries' labels may name one thing."""
+    if a.label.casefold() == b.label.casefold():
+        return True
+    x, y = a.label_embedding, b.label_embedding
+    if x is None or y is None or x.model != y.model:
+        return False
+    return float(x.vector @ y.vector) >= threshold

@@ -1,0 +1,108 @@
+"""How records become blobs and texts of the database, and back."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from r4_ros.core.model import AttributeValue, Box, Float32Array, Matrix3, Pose, Vec3
+
+_VEC3, _POSE, _BOX, _MATRIX3 = struct.Struct("<3d"), struct.Struct("<7d"), struct.Struct("<10d"), struct.Struct("<9d")
+_SMALL_POSE, _SMALL_BOX, _SMALL_MATRIX3 = struct.Struct("<7f"), struct.Struct("<10f"), struct.Struct("<9f")
+
+
+def pack_vec3(v: Vec3) -> bytes:
+    """24 bytes."""
+    return _VEC3.pack(*v)
+
+
+def unpack_vec3(blob: bytes) -> Vec3:
+    """What ``pack_vec3`` made."""
+    return _VEC3.unpack(blob)
+
+
+def pack_pose(pose: Pose, small: bool = False) -> bytes:
+    """56 bytes, or 28 in float32 (for poses near their anchor)."""
+    return (_SMALL_POSE if small else _POSE).pack(*pose.position, *pose.orientation)
+
+
+def unpack_pose(blob: bytes) -> Pose:
+    """What ``pack_pose`` made, of either size."""
+    v = (_POSE if len(blob) == _POSE.size else _SMALL_POSE).unpack(blob)
+    return Pose(v[:3], v[3:])
+
+
+def pack_box(box: Box, small: bool = False) -> bytes:
+    """80 bytes, or 40 in float32."""
+    packer = _SMALL_BOX if small else _BOX
+    return packer.pack(*box.pose.position, *box.pose.orientation, *box.extent)
+
+
+def unpack_box(blob: bytes) -> Box:
+    """What ``pack_box`` made, of either size."""
+    v = (_BOX if len(blob) == _BOX.size else _SMALL_BOX).unpack(blob)
+    return Box(Pose(v[:3], v[3:7]), v[7:])
+
+
+def pack_matrix3(matrix: Matrix3, small: bool = False) -> bytes:
+    """72 bytes, or 36 in float32."""
+    return (_SMALL_MATRIX3 if small else _MATRIX3).pack(*matrix)
+
+
+def unpack_matrix3(blob: bytes) -> Matrix3:
+    """What ``pack_matrix3`` made, of either size."""
+    return cast(Matrix3, (_MATRIX3 if len(blob) == _MATRIX3.size else _SMALL_MATRIX3).unpack(blob))
+
+
+def pack_vector(vector: Float32Array) -> bytes:
+    """An embedding as float16."""
+    return vector.astype("<f2").tobytes()
+
+
+def unpack_vector(blob: bytes) -> Float32Array:
+    """What ``pack_vector`` made, as float32."""
+    return np.frombuffer(blob, "<f2").astype(np.float32)
+
+
+def as_stored(vector: Float32Array) -> Float32Array:
+    """The vector as it will be after a restart, so that nothing depends on whether there was one."""
+    return vector.astype("<f2").astype(np.float32)
+
+
+def pack_depth(depth: Float32Array) -> bytes:
+    """A coarse depth image as float16."""
+    return depth.astype("<f2").tobytes()
+
+
+def unpack_depth(blob: bytes, rows: int) -> Float32Array:
+    """What ``pack_depth`` made, float32 [rows, cols]."""
+    return np.frombuffer(blob, "<f2").astype(np.float32).reshape(rows, -1)
+
+
+def dump(value: Any) -> str:
+    """Compact JSON, every script kept as it is."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def load_pairs(text: str) -> tuple[tuple[Any, Any], ...]:
+    """Pairs that ``dump`` wrote."""
+    return tuple((a, b) for a, b in json.loads(text))
+
+
+def load_list(text: str) -> list[Any]:
+    """A list that ``dump`` wrote."""
+    return list(json.loads(text))
+
+
+def dump_attributes(attributes: Sequence[AttributeValue]) -> str:
+    """The history of an entry's attributes as JSON."""
+    return dump([[a.name, a.value, a.first_seen, a.last_seen, a.count] for a in attributes])
+
+
+def load_attributes(text: str) -> tuple[AttributeValue, ...]:
+    """What ``dump_attributes`` wrote."""
+    return tuple(AttributeValue(*values) for values in json.loads(text))

@@ -1,0 +1,95 @@
+"""Entries as evidence: each as it was at the time asked about and as it is known now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from r4_ros.core.intervals import seconds
+from r4_ros.core.model import Entry, Evidence, FloatArray, Interval, Region, Stay
+from r4_ros.memory import relations
+from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.index import Index, Slots
+from r4_ros.memory.presence import present_at, state_at
+from r4_ros.memory.spatial import Scene
+from r4_ros.memory.working import EntryCache
+
+
+class Ranked(Protocol):
+    """Slots in order, with their scores."""
+
+    @property
+    def slots(self) -> Slots:
+        """Best first."""
+
+    @property
+    def semantic(self) -> FloatArray:
+        """Scores 0..1."""
+
+    @property
+    def spatial(self) -> FloatArray:
+        """Scores 0..1."""
+
+
+class EvidenceMaker:
+    """Makes evidence of slots."""
+
+    def __init__(self, index: Index, cache: EntryCache, in_view_ns: int) -> None:
+        self._index, self._cache, self._in_view_s = index, cache, seconds(in_view_ns)
+
+    def make(self, ranked: Ranked, scene: Scene, map_frames: Mapping[str, str]) -> tuple[Evidence, ...]:
+        """Evidence of the slots, in their order."""
+        stored = self._cache.get_many(ranked.slots.tolist())
+        return tuple(
+            self._one(s.entry, float(semantic), float(spatial), scene, map_frames)
+            for s, semantic, spatial in zip(stored, ranked.semantic, ranked.spatial, strict=True)
+        )
+
+    def _one(
+        self, entry: Entry, semantic: float, spatial: float, scene: Scene, map_frames: Mapping[str, str]
+    ) -> Evidence:
+        box = self._index.box(stay_at(entry.stays, scene.place_ns))
+        sightings = until(entry.sightings, scene.now_ns)
+        last_seen = sightings[-1].end - 1
+        return Evidence(
+            entry_id=entry.entry_id,
+            agent_id=entry.agent_id,
+            label=entry.label,
+            box=box,
+            frame=map_frames.get(entry.map_id, ""),
+            map_id=entry.map_id,
+            first_seen=entry.first_seen,
+            last_seen=last_seen,
+            present=present_at(entry.presence, scene.place_ns),
+            sightings=sightings,
+            visibility=entry.visibility,
+            state=state_at(entry.presence, last_seen, scene.now_ns, self._in_view_s),
+            motion=entry.motion,
+            count=entry.count,
+            confidence=entry.confidence,
+            score=semantic * spatial,
+            semantic_score=semantic,
+            spatial_score=spatial,
+            description=entry.description,
+            attributes=current_attributes(entry.attributes),
+            regions=containing(scene.regions, entry.map_id, box.pose.position),
+        )
+
+
+def stay_at(stays: Sequence[Stay], stamp_ns: int) -> Stay:
+    """The stay that held at a time: the last one begun by then, else the first."""
+    return next((stay for stay in reversed(stays) if stay.interval.start <= stamp_ns), stays[0])
+
+
+def until(sightings: Sequence[Interval], now_ns: int) -> tuple[Interval, ...]:
+    """The sightings known at a time."""
+    return tuple(Interval(s.start, min(s.end, now_ns + 1)) for s in sightings if s.start <= now_ns)
+
+
+def containing(regions: Sequence[Region], map_id: str, point: Sequence[float]) -> tuple[str, ...]:
+    """Names of the regions of a map that contain a point."""
+    centre = np.asarray(point, float)[None]
+    here = (r for r in regions if r.map_id in ("", map_id))
+    return tuple(dict.fromkeys(r.name for r in here if relations.in_region(r, centre)[0]))

@@ -1,0 +1,96 @@
+"""Events as they are derived from what was seen. Their places hang on the anchors of the stays they speak of."""
+
+from __future__ import annotations
+
+import hashlib
+
+from r4_ros.core.intervals import nanoseconds
+from r4_ros.core.model import Entry, Event, EventKind, Stay
+from r4_ros.memory.attributes import AttributeChange
+from r4_ros.memory.stays import FrameContext
+from r4_ros.memory.store import StoredEvent
+
+
+def appeared(entry: Entry, slot: int, looked_ns: int, context: FrameContext) -> StoredEvent:
+    """First seen; ``looked_ns``: when its place was last in view without it (0: never)."""
+    stamp = entry.first_seen
+    return _event(EventKind.APPEARED, entry, slot, (looked_ns, stamp), stamp, entry.stays[-1], context)
+
+
+def moved(entry: Entry, slot: int, stays: tuple[Stay, ...], context: FrameContext) -> StoredEvent:
+    """Seen elsewhere. One movement is one event: while the thing goes on moving, the same event gets a new end."""
+    first = movement_start(stays, nanoseconds(context.config.sighting_gap_s))
+    origin, began = stays[first - 1], stays[first].interval.start
+    span = (origin.interval.end - 1, stays[-1].interval.start)
+    return _event(EventKind.MOVED, entry, slot, span, began, stays[-1], context, origin)
+
+
+def linked_as_moved(old: Entry, new: Entry, slot: int, context: FrameContext) -> StoredEvent:
+    """A new entry that is a gone one, moved while nobody looked."""
+    span = (old.last_seen, max(new.first_seen, old.last_seen))
+    return _event(EventKind.MOVED, new, slot, span, new.first_seen, new.stays[-1], context, old.stays[-1])
+
+
+def disappeared(entry: Entry, slot: int, context: FrameContext) -> StoredEvent:
+    """Its place was found empty."""
+    last = entry.presence[-1]
+    return _event(EventKind.DISAPPEARED, entry, slot, (last.last_seen, last.end), last.end, entry.stays[-1], context)
+
+
+def reappeared(entry: Entry, slot: int, stays: tuple[Stay, ...], context: FrameContext) -> StoredEvent:
+    """Seen again after its place had been found empty."""
+    stamp = context.stamp_ns
+    span = (entry.presence[-1].end, stamp)
+    return _event(EventKind.REAPPEARED, entry, slot, span, stamp, stays[-1], context, stays[-2])
+
+
+def attribute_changed(entry: Entry, slot: int, change: AttributeChange, context: FrameContext) -> StoredEvent:
+    """An attribute got another value."""
+    detail = f"{change.name}: {change.old} -> {change.new}"
+    span = (change.earliest, change.latest)
+    kind = EventKind.ATTRIBUTE_CHANGED
+    return _event(kind, entry, slot, span, change.latest, entry.stays[-1], context, detail=detail)
+
+
+def movement_start(stays: tuple[Stay, ...], gap_ns: int) -> int:
+    """Number of the first stay of the movement that led to the last one: those in between were all short."""
+    first = len(stays) - 1
+    while first > 1 and stays[first].interval.start - stays[first - 1].interval.start <= gap_ns:
+        first -= 1
+    return first
+
+
+def _event(
+    kind: EventKind,
+    entry: Entry,
+    slot: int,
+    span_ns: tuple[int, int],
+    stamp_ns: int,
+    stay: Stay,
+    context: FrameContext,
+    origin: Stay | None = None,
+    detail: str = "",
+) -> StoredEvent:
+    key = f"{int(kind)}\0{entry.entry_id}\0{stamp_ns}\0{detail}"
+    event = Event(
+        event_id=hashlib.blake2b(key.encode(), digest_size=8).hexdigest(),
+        kind=kind,
+        entry_id=entry.entry_id,
+        agent_id=entry.agent_id,
+        label=entry.label,
+        stamp_ns=stamp_ns,
+        earliest_ns=span_ns[0],
+        latest_ns=span_ns[1],
+        map_id=entry.map_id,
+        place=context.box(stay).pose.position,
+        from_place=None if origin is None else context.box(origin).pose.position,
+        detail=detail,
+    )
+    return StoredEvent(
+        event,
+        slot,
+        stay.anchor_id,
+        stay.box.pose.position,
+        None if origin is None else origin.anchor_id,
+        None if origin is None else origin.box.pose.position,
+    )

@@ -1,0 +1,209 @@
+"""From a frame record to all that it changes: anchor, places, association, entries, events. Nothing is stored here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.geometry import compose
+from r4_ros.core.intervals import nanoseconds
+from r4_ros.core.model import Frame, Observation, Pose, Vec3, View, Visibility, observation_id
+from r4_ros.memory import happenings, observe, presence
+from r4_ros.memory.anchoring import AnchorBook, frame_in_anchor
+from r4_ros.memory.associate import Associator
+from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.index import Index
+from r4_ros.memory.moves import MoveFinder
+from r4_ros.memory.sessions import Admission
+from r4_ros.memory.stays import FrameContext, Seen, place
+from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
+from r4_ros.memory.working import EntryCache, Working
+
+_CLEAR_M = 0.3
+_MOST_TRACKS = 10_000
+
+
+class Ingest:
+    """Works frames in. ``prepare`` computes, ``applied`` remembers tracks after the frame is stored."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        anchors: AnchorBook,
+        index: Index,
+        coverage: Coverage,
+        cache: EntryCache,
+        config: MemoryConfig,
+    ) -> None:
+        self._anchors, self._index, self._coverage, self._cache, self._config = anchors, index, coverage, cache, config
+        self._associator = Associator(index, config)
+        self._moves = MoveFinder(index, config)
+        self._track_gap = nanoseconds(config.sighting_gap_s)
+        self._tracks: dict[tuple[str, int, str, str], tuple[int, int]] = {}
+        for session in store.sessions():
+            key = (session.agent_id, session.session)
+            for camera, track_id, slot, stamp in store.live_tracks(*key, session.newest_ns - self._track_gap):
+                self._tracks[session.agent_id, session.session, camera, track_id] = (slot, stamp)
+
+    def prepare(
+        self, frame: Frame, admission: Admission, frame_id: int, observations: Sequence[Observation], revision: int
+    ) -> FrameChange:
+        """What the frame changes. ``observations``: those of it that aren't known yet."""
+        session, map_id = admission.session.session, admission.map_id
+        anchor, new_anchor = self._anchors.hang(frame, session, map_id)
+        in_anchor = frame_in_anchor(anchor, frame)
+        context = FrameContext(
+            frame.agent_id, session, map_id, frame.stamp_ns, revision, anchor, self._anchors, self._config
+        )
+        sensor_in_map = compose(anchor.pose_in_map, in_anchor)
+        working = Working(self._cache, self._index.entries.rows)
+        ids = {
+            o.index: observation_id(frame.agent_id, session, frame.camera, frame.stamp_ns, o.index)
+            for o in observations
+        }
+        sightings = [o for o in observations if o.visibility != Visibility.ABSENT]
+        seen = [place(o, ids[o.index], sensor_in_map) for o in sightings]
+        slots, events = self._work_in(seen, frame, context, working)
+        assigned: dict[int, int | None] = {o.index: slot for o, slot in zip(sightings, slots, strict=True)}
+        for o in observations:
+            if o.visibility == Visibility.ABSENT:
+                assigned[o.index], more = self._absent(o, context, working)
+                events += more
+        stored_frame = self._stored_frame(frame, admission, frame_id, anchor.anchor_id, in_anchor, sensor_in_map)
+        return FrameChange(
+            revision=revision,
+            session=admission.session,
+            frame=stored_frame,
+            known=False,
+            anchor=new_anchor,
+            observations=tuple((o, assigned[o.index]) for o in observations),
+            entries=working.changes(),
+            events=tuple(events),
+        )
+
+    def _work_in(
+        self, seen: Sequence[Seen], frame: Frame, context: FrameContext, working: Working
+    ) -> tuple[list[int], list[StoredEvent]]:
+        """Sightings into entries; gives each one's slot."""
+        matched = self._associator.match(seen, self._tracked(seen, frame, context), context)
+        looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
+        slots, events, new = [], list[StoredEvent](), []
+        for s, slot in zip(seen, matched, strict=True):
+            if slot is None:
+                slot = working.new_slot()
+                stored, happened = observe.begin(s, slot, looked.pop(0), context)
+                new.append(slot)
+            else:
+                before = working.get(slot)
+                stored, happened = observe.sight(before, s, context)
+                if len(stored.entry.presence) > len(before.entry.presence):
+                    self._moves.unlink(working, stored.entry, context)
+            working.put(stored)
+            slots.append(slot)
+            events += happened
+        for slot in new:
+            events += self._moves.link(working, slot, context)
+        return slots, events
+
+    def _absent(
+        self, observation: Observation, context: FrameContext, working: Working
+    ) -> tuple[int | None, list[StoredEvent]]:
+        """Evidence that an entry of this agent is not at its place; gives its slot if it meant something."""
+        slot = self._index.slots.get(observation.entry_id)
+        if slot is None:
+            return None, []
+        before = working.get(slot)
+        if before.entry.agent_id != context.agent_id or before.entry.map_id != context.map_id:
+            return None, []
+        absence = presence.absent(before, context.stamp_ns, observation.entry_revision, self._config)
+        if absence is None:
+            return None, []
+        after = replace(absence.stored, entry=absence.stored.entry.evolve(revision=context.revision))
+        working.put(after)
+        if not absence.closed:
+            return slot, []
+        return slot, [happenings.disappeared(after.entry, slot, context), *self._moves.link(working, slot, context)]
+
+    def _tracked(self, seen: Sequence[Seen], frame: Frame, context: FrameContext) -> list[int | None]:
+        """The slots that live tracks point to, each at most once."""
+        used: set[int] = set()
+        result: list[int | None] = []
+        map_code = self._index.maps.find(context.map_id)
+        for s in seen:
+            track = self._tracks.get((frame.agent_id, context.session, frame.camera, s.observation.track_id))
+            slot = None
+            if track and s.observation.track_id and abs(frame.stamp_ns - track[1]) <= self._track_gap:
+                slot = track[0] if track[0] not in used and self._index.entries["map"][track[0]] == map_code else None
+            if slot is not None:
+                used.add(slot)
+            result.append(slot)
+        return result
+
+    def _looked_before(self, places: Sequence[Vec3], context: FrameContext) -> list[int]:
+        """When each place was last seen to be empty before this frame; 0: never."""
+        if not places:
+            return []
+        looks = self._coverage.last_looks(
+            context.map_id, np.array(places), end_ns=context.stamp_ns, clearance_m=_CLEAR_M
+        )
+        return [max(0, int(stamp)) for stamp in looks]
+
+    def _stored_frame(
+        self, frame: Frame, admission: Admission, frame_id: int, anchor_id: int, in_anchor: Pose, sensor_in_map: Pose
+    ) -> StoredFrame:
+        view = frame.view
+        if not view.depth.size or not self._coverage.keeps(frame.agent_id, frame.camera, frame.stamp_ns, sensor_in_map):
+            view = View(view.horizontal_fov, view.vertical_fov, view.min_depth, view.max_depth)
+        return StoredFrame(
+            frame_id=frame_id,
+            agent_id=frame.agent_id,
+            session=admission.session.session,
+            camera=frame.camera,
+            stamp_ns=frame.stamp_ns,
+            writer=admission.writer,
+            sequence=frame.sequence,
+            map_id=admission.map_id,
+            map_frame=frame.map_frame,
+            sensor_frame=frame.sensor_frame,
+            anchor_id=anchor_id,
+            sensor_in_anchor=in_anchor,
+            base_in_sensor=frame.base_in_sensor,
+            view=view,
+        )
+
+    def applied(self, change: FrameChange) -> None:
+        """Remember the tracks of a frame that was stored."""
+        f = change.frame
+        for observation, slot in change.observations:
+            if observation.track_id and slot is not None:
+                self._tracks[f.agent_id, f.session, f.camera, observation.track_id] = (slot, f.stamp_ns)
+        if len(self._tracks) > _MOST_TRACKS:
+            oldest = f.stamp_ns - self._track_gap
+            self._tracks = {key: track for key, track in self._tracks.items() if track[1] >= oldest}
+
+
+def check(frame: Frame) -> None:
+    """Raise InvalidArgument for numbers that can't be: not finite, no rotation, negative sizes or stamps."""
+    problem = ""
+    if frame.stamp_ns < 0:
+        problem = f"stamp {frame.stamp_ns} ns is negative"
+    poses = [frame.sensor_in_map, frame.base_in_sensor, *(o.box.pose for o in frame.observations)]
+    if frame.sensor_in_odom is not None:
+        poses.append(frame.sensor_in_odom)
+    for pose in poses:
+        if not all(map(math.isfinite, pose.position)) or not abs(math.hypot(*pose.orientation) - 1) < 1e-3:
+            problem = f"a pose is not finite or has no unit quaternion: {pose}"
+    for o in frame.observations:
+        if not all(math.isfinite(e) and e >= 0 for e in o.box.extent):
+            problem = f"observation {o.index} has an impossible extent: {o.box.extent}"
+        if not math.isfinite(o.confidence) or not np.isfinite(o.position_covariance).all():
+            problem = f"observation {o.index} has a confidence or covariance that is not finite"
+    if len({o.index for o in frame.observations}) != len(frame.observations):
+        problem = "two observations have the same index"
+    if problem:
+        raise InvalidArgument(f"frame {frame.sequence} of agent '{frame.agent_id}': {problem}")

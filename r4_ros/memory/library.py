@@ -1,0 +1,320 @@
+"""The memory as the rest of the suite sees it: frames in, evidence out. Safe to use from several threads."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.geometry import compose, inverse, rotate_covariance
+from r4_ros.core.model import (
+    FOREVER,
+    Entry,
+    Episode,
+    Event,
+    Frame,
+    PlacedEntry,
+    Pose,
+    Query,
+    Receipt,
+    Region,
+    Retrieval,
+    TrailPoint,
+    Vec3,
+)
+from r4_ros.core.ports import Embedder
+from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.index import Index
+from r4_ros.memory.ingest import Ingest, check
+from r4_ros.memory.presence import state_at
+from r4_ros.memory.retrieve import Retriever
+from r4_ros.memory.sessions import Sessions
+from r4_ros.memory.sqlite_store import SqliteStore
+from r4_ros.memory.store import FrameChange, MemoryStore, StoredEntry, StoredEpisode, StoredView
+from r4_ros.memory.trails import Trails
+from r4_ros.memory.working import EntryCache
+
+_BATCH = 4096
+
+
+def open_library(
+    path: str | Path, config: MemoryConfig, embedder: Embedder | None = None, read_only: bool = False
+) -> Library:
+    """Open the memory in a SQLite file, or begin one. Raises StoreError, SchemaError."""
+    return Library(SqliteStore(path, config.durability, read_only), config, embedder)
+
+
+class Library:
+    """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        config: MemoryConfig,
+        embedder: Embedder | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store, self._config = store, config
+        self._lock = threading.RLock()
+        self._anchors = AnchorBook(config, store.anchors())
+        self._sessions = Sessions(config, store.sessions(), store.writers(), monotonic)
+        self._index = Index(self._anchors, max(config.epsilon_max_m, 0.1))
+        self._coverage = Coverage(self._anchors)
+        self._cache = EntryCache(store)
+        self._fill()
+        self._ingest = Ingest(store, self._anchors, self._index, self._coverage, self._cache, config)
+        self._trails = Trails(store, self._sessions, self._anchors)
+        self._regions = store.regions()
+        self._map_frames = store.map_frames()
+        self._revision = store.revision()
+        self._next_frame = store.next_frame_id()
+        self._retriever = Retriever(
+            store, self._index, self._cache, self._sessions, self._trails, self._coverage, config, embedder
+        )
+
+    def _fill(self) -> None:
+        batch: list[tuple[Entry | None, StoredEntry]] = []
+        for stored in self._store.entries():
+            batch.append((None, stored))
+            if len(batch) == _BATCH:
+                self._index.apply(batch)
+                batch = []
+        self._index.apply(batch)
+        for view in self._store.views():
+            self._coverage.add(view)
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the store."""
+        with self._lock:
+            self._store.close()
+
+    @property
+    def revision(self) -> int:
+        """Grows with every change."""
+        return self._revision
+
+    def ingest(self, frame: Frame) -> Receipt:
+        """Store a frame and work it in; on return it survives kill -9. The same frame again changes nothing.
+
+        Raises InvalidArgument for impossible numbers, WriterRefused while another writer serves this camera, and
+        StoreError where nothing could be stored.
+        """
+        with self._lock:
+            self._refuse_if_read_only()
+            check(frame)
+            admission = self._sessions.admit(frame)
+            known = self._store.find_frame(frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
+            frame_id, indices = known or (self._next_frame, frozenset())
+            observations = sorted((o for o in frame.observations if o.index not in indices), key=lambda o: o.index)
+            if known and not observations:
+                return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)
+            change = self._ingest.prepare(frame, admission, frame_id, observations, self._revision + 1)
+            if known:
+                change = replace(change, known=True)
+            self._store.write_frame(change)
+            self._sessions.commit(admission)
+            return self._applied(frame, change)
+
+    def _applied(self, frame: Frame, change: FrameChange) -> Receipt:
+        self._revision = change.revision
+        if change.anchor is not None:
+            self._anchors.add(change.anchor)
+        self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
+        for c in change.entries:
+            self._cache.put(c.after)
+        f = change.frame
+        if not change.known:
+            self._next_frame += 1
+            self._map_frames[f.map_id] = f.map_frame
+            if f.view.depth.size:
+                self._coverage.add(
+                    StoredView(f.agent_id, f.camera, f.map_id, f.stamp_ns, f.anchor_id, f.sensor_in_anchor, f.view)
+                )
+        self._ingest.applied(change)
+        return Receipt(
+            agent_id=frame.agent_id,
+            writer=frame.writer,
+            sequence=frame.sequence,
+            revision=change.revision,
+            stored=len(change.observations),
+            changed=tuple(self._placed(c.after.entry) for c in change.entries),
+            events=tuple(e.event for e in change.events),
+        )
+
+    def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval:
+        """What satisfies the query, best first, and what explains an empty result.
+
+        Raises InvalidArgument, UnknownEntry (agent, entry or region named in it) and DeadlineExceeded.
+        """
+        with self._lock:
+            return self._retriever.retrieve(
+                query, self._revision, self._regions, self._map_frames, time.monotonic() + deadline_s
+            )
+
+    def entries_near(self, agent_id: str, limit: int) -> list[PlacedEntry]:
+        """The agent's entries on the map where it is, at most ``limit``, nearest to its latest pose first."""
+        with self._lock:
+            newest = self._sessions.newest(agent_id)
+            here = None if newest is None else self._trails.at(agent_id, newest.newest_ns)
+            if here is None:
+                return []
+            columns = self._index.entries
+            mask = columns["alive"] & (columns["agent"] == self._index.agents.find(agent_id))
+            slots = np.flatnonzero(mask & (columns["map"] == self._index.maps.find(here.map_id)))
+            distance = np.linalg.norm(columns["centre"][slots] - np.asarray(here.pose.position), axis=1)
+            nearest = slots[np.argsort(distance, kind="stable")[:limit]]
+            return [self._placed(stored.entry) for stored in self._cache.get_many(nearest.tolist())]
+
+    def entries(self) -> list[Entry]:
+        """All entries, whole, in the order in which they were first stored."""
+        with self._lock:
+            return [stored.entry for stored in self._store.entries()]
+
+    def placed(self) -> list[PlacedEntry]:
+        """All entries as they are now, placed in their maps."""
+        with self._lock:
+            return [self._placed(stored.entry) for stored in self._store.entries()]
+
+    def _placed(self, entry: Entry) -> PlacedEntry:
+        stay = entry.stays[-1]
+        newest = self._sessions.newest(entry.agent_id)
+        now = entry.last_seen if newest is None else newest.newest_ns
+        rotation = self._anchors[stay.anchor_id].pose_in_map.orientation
+        return PlacedEntry(
+            entry_id=entry.entry_id,
+            agent_id=entry.agent_id,
+            revision=entry.revision,
+            map_id=entry.map_id,
+            label=entry.label,
+            box=self._index.box(stay),
+            position_covariance=rotate_covariance(rotation, stay.position_covariance),
+            state=state_at(entry.presence, entry.last_seen, now, self._config.sighting_gap_s),
+            motion=entry.motion,
+            visibility=entry.visibility,
+            confidence=entry.confidence,
+            count=entry.count,
+            first_seen=entry.first_seen,
+            last_seen=entry.last_seen,
+            description=entry.description,
+            attributes=current_attributes(entry.attributes),
+        )
+
+    def events(self, since_ns: int | None = None) -> list[Event]:
+        """Events that may have happened at or after a stamp (None: all), oldest first, placed as of now."""
+        with self._lock:
+            return [self._retriever.placed_event(event) for event in self._store.events(since_ns)]
+
+    def trail(self, agent_id: str, start_ns: int = 0, end_ns: int = FOREVER) -> list[TrailPoint]:
+        """Base poses of an agent in [start, end), oldest first."""
+        with self._lock:
+            return self._trails.between(agent_id, start_ns, end_ns)
+
+    def agents(self) -> list[str]:
+        """All agents that ever wrote, sorted."""
+        with self._lock:
+            return self._sessions.agents()
+
+    def newest_stamp(self, agent_id: str = "") -> int:
+        """Newest stamp of an agent's newest session (empty: of any agent); 0 where there is none."""
+        with self._lock:
+            agents = [agent_id] if agent_id else self._sessions.agents()
+            return max((s.newest_ns for s in map(self._sessions.newest, agents) if s is not None), default=0)
+
+    def add_episode(self, episode: Episode) -> str:
+        """Store an episode and give its id; an empty id is made from its content. The same one again does nothing.
+
+        Raises InvalidArgument for an empty text or interval.
+        """
+        if not episode.text.strip() or episode.interval.end <= episode.interval.start:
+            raise InvalidArgument("an episode needs a text and an interval that ends after it starts")
+        with self._lock:
+            self._refuse_if_read_only()
+            if not episode.episode_id:
+                i = episode.interval
+                content = f"{episode.agent_id}\0{episode.text}\0{i.start}\0{i.end}\0{int(episode.source)}"
+                number = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+                episode = replace(episode, episode_id=number)
+            stored = self._hung(episode)
+            self._store.add_episode(stored, self._revision + 1)
+            self._revision += 1
+            return episode.episode_id
+
+    def _hung(self, episode: Episode) -> StoredEpisode:
+        newest = self._trails.at(episode.agent_id, episode.interval.start)
+        map_id = episode.map_id or (newest.map_id if newest else "")
+        episode = replace(episode, map_id=map_id)
+        anchor = self._anchors.latest(episode.agent_id, map_id, episode.interval.start)
+        if episode.place is None or anchor is None:
+            return StoredEpisode(episode, None, episode.place)
+        local: Vec3 = compose(inverse(anchor.pose_in_map), Pose(episode.place)).position
+        return StoredEpisode(episode, anchor.anchor_id, local)
+
+    def set_regions(self, regions: Iterable[Region]) -> None:
+        """Replace all named regions. Raises InvalidArgument for one without a name or with fewer than 3 corners."""
+        new = sorted(regions, key=lambda r: (r.name, r.map_id))
+        for region in new:
+            if not region.name or len(region.polygon) < 3 or region.z_max <= region.z_min:
+                raise InvalidArgument(f"region '{region.name}' needs a name, 3 corners and z_min below z_max")
+        with self._lock:
+            if new == self._regions:
+                return
+            self._refuse_if_read_only()
+            self._store.set_regions(new, self._revision + 1)
+            self._revision += 1
+            self._regions = new
+
+    def regions(self) -> list[Region]:
+        """All named regions, by name."""
+        with self._lock:
+            return list(self._regions)
+
+    def snapshot(self, path: str | Path) -> int:
+        """A consistent copy of the whole memory; gives its size in bytes. Raises StoreError."""
+        with self._lock:
+            return self._store.backup(Path(path))
+
+    def verify(self) -> list[str]:
+        """What an integrity check of the store finds; empty: sound."""
+        with self._lock:
+            return self._store.problems()
+
+    def info(self) -> dict[str, object]:
+        """Counts, sizes, agents and time span, as plain values."""
+        with self._lock:
+            agents = {
+                agent: {
+                    "sessions": len(self._sessions.of(agent)),
+                    "first_ns": min(s.first_ns for s in self._sessions.of(agent)),
+                    "newest_ns": self.newest_stamp(agent),
+                }
+                for agent in self._sessions.agents()
+            }
+            return {
+                "path": str(self._store.path),
+                "bytes": self._store.size_bytes(),
+                "revision": self._revision,
+                "agents": agents,
+                "maps": dict(sorted(self._map_frames.items())),
+                "rows": self._store.counts(),
+                "index_bytes": self._index.nbytes() + self._coverage.nbytes(),
+                "newest_ns": self.newest_stamp(),
+            }
+
+    def _refuse_if_read_only(self) -> None:
+        if self._store.read_only:
+            raise StoreError(f"{self._store.path}: opened read-only; nothing was stored")

@@ -1,0 +1,81 @@
+"""The schema of the memory's database, as numbered steps. Append only: a released step never changes.
+
+Poses are blobs of little-endian floats (x y z, then quaternion x y z w), embeddings float16. Everything with a place
+hangs on an anchor and is stored relative to it, so that a loop closure rewrites anchors only.
+"""
+
+from __future__ import annotations
+
+from r4_ros.memory.sqlite_file import Migration
+
+APPLICATION_ID = 0x52344D45  # 'R4ME'
+
+MIGRATIONS: tuple[Migration, ...] = (
+    (
+        "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
+        """CREATE TABLE session(
+            session_no INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, session INTEGER NOT NULL, era INTEGER NOT NULL,
+            first_ns INTEGER NOT NULL, newest_ns INTEGER NOT NULL, UNIQUE(agent_id, session))""",
+        """CREATE TABLE writer(
+            writer_no INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, camera TEXT NOT NULL, writer TEXT NOT NULL,
+            writer_session INTEGER NOT NULL, first_sequence INTEGER NOT NULL, session INTEGER NOT NULL,
+            newest_sequence INTEGER NOT NULL, newest_ns INTEGER NOT NULL,
+            UNIQUE(agent_id, camera, writer, writer_session, first_sequence))""",
+        """CREATE TABLE stream(
+            stream_id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, camera TEXT NOT NULL, map_id TEXT NOT NULL,
+            map_frame TEXT NOT NULL, sensor_frame TEXT NOT NULL, horizontal_fov REAL NOT NULL,
+            vertical_fov REAL NOT NULL, min_depth REAL NOT NULL, max_depth REAL NOT NULL,
+            UNIQUE(agent_id, camera, map_id, map_frame, sensor_frame,
+                   horizontal_fov, vertical_fov, min_depth, max_depth))""",
+        """CREATE TABLE anchor(
+            anchor_id INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, camera TEXT NOT NULL, session INTEGER NOT NULL,
+            map_id TEXT NOT NULL, stamp_ns INTEGER NOT NULL, pose_in_map BLOB NOT NULL, pose_in_odom BLOB)""",
+        """CREATE TABLE frame(
+            frame_id INTEGER PRIMARY KEY, session_no INTEGER NOT NULL REFERENCES session, stamp_ns INTEGER NOT NULL,
+            stream_id INTEGER NOT NULL REFERENCES stream, writer_no INTEGER NOT NULL REFERENCES writer,
+            sequence INTEGER NOT NULL, anchor_id INTEGER NOT NULL REFERENCES anchor,
+            sensor_in_anchor BLOB NOT NULL, base_in_sensor BLOB NOT NULL,
+            rows INTEGER NOT NULL, depth BLOB, UNIQUE(session_no, stamp_ns, stream_id))""",
+        """CREATE TABLE vector(
+            vector_no INTEGER PRIMARY KEY, model TEXT NOT NULL, text TEXT NOT NULL, data BLOB NOT NULL,
+            UNIQUE(model, text))""",
+        """CREATE TABLE entry(
+            slot INTEGER PRIMARY KEY, entry_id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, session INTEGER NOT NULL,
+            map_id TEXT NOT NULL, revision INTEGER NOT NULL, label TEXT NOT NULL, votes TEXT NOT NULL,
+            description TEXT NOT NULL, attributes TEXT NOT NULL, label_vector INTEGER REFERENCES vector,
+            description_vector INTEGER REFERENCES vector, visibility INTEGER NOT NULL, confidence REAL NOT NULL,
+            count INTEGER NOT NULL, state INTEGER NOT NULL, motion INTEGER NOT NULL, moved_from TEXT NOT NULL,
+            maybe_same_as TEXT NOT NULL, absent_first INTEGER NOT NULL, absent_count INTEGER NOT NULL)""",
+        """CREATE TABLE stay(
+            slot INTEGER NOT NULL REFERENCES entry, n INTEGER NOT NULL, start_ns INTEGER NOT NULL,
+            end_ns INTEGER NOT NULL, anchor_id INTEGER NOT NULL REFERENCES anchor, box BLOB NOT NULL,
+            covariance BLOB NOT NULL, count INTEGER NOT NULL, whole INTEGER NOT NULL, revision INTEGER NOT NULL,
+            PRIMARY KEY(slot, n)) WITHOUT ROWID""",
+        """CREATE TABLE sighting(
+            slot INTEGER NOT NULL REFERENCES entry, n INTEGER NOT NULL, start_ns INTEGER NOT NULL,
+            end_ns INTEGER NOT NULL, PRIMARY KEY(slot, n)) WITHOUT ROWID""",
+        """CREATE TABLE presence(
+            slot INTEGER NOT NULL REFERENCES entry, n INTEGER NOT NULL, start_earliest_ns INTEGER NOT NULL,
+            start_ns INTEGER NOT NULL, last_seen_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
+            PRIMARY KEY(slot, n)) WITHOUT ROWID""",
+        """CREATE TABLE observation(
+            frame_id INTEGER NOT NULL REFERENCES frame, idx INTEGER NOT NULL, slot INTEGER REFERENCES entry,
+            label TEXT NOT NULL, box BLOB NOT NULL, covariance BLOB, visibility INTEGER NOT NULL,
+            confidence REAL NOT NULL, track_id TEXT NOT NULL, description TEXT NOT NULL, attributes TEXT NOT NULL,
+            image TEXT NOT NULL, PRIMARY KEY(frame_id, idx)) WITHOUT ROWID""",
+        """CREATE TABLE event(
+            event_no INTEGER PRIMARY KEY, event_id TEXT NOT NULL UNIQUE, kind INTEGER NOT NULL,
+            slot INTEGER NOT NULL REFERENCES entry, label TEXT NOT NULL, stamp_ns INTEGER NOT NULL,
+            earliest_ns INTEGER NOT NULL, latest_ns INTEGER NOT NULL, anchor_id INTEGER NOT NULL REFERENCES anchor,
+            place BLOB NOT NULL, from_anchor INTEGER REFERENCES anchor, from_place BLOB, detail TEXT NOT NULL)""",
+        "CREATE INDEX event_slot ON event(slot)",
+        "CREATE INDEX event_stamp ON event(stamp_ns)",
+        """CREATE TABLE episode(
+            episode_no INTEGER PRIMARY KEY, episode_id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL,
+            text TEXT NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, source INTEGER NOT NULL,
+            map_id TEXT NOT NULL, anchor_id INTEGER REFERENCES anchor, place BLOB, participants TEXT NOT NULL)""",
+        """CREATE TABLE region(
+            name TEXT NOT NULL, map_id TEXT NOT NULL, polygon TEXT NOT NULL, z_min REAL NOT NULL, z_max REAL NOT NULL,
+            PRIMARY KEY(name, map_id))""",
+    ),
+)

@@ -1,0 +1,112 @@
+"""A thing that moved while nobody looked: a gone entry and a new one that may be the same.
+
+They are linked when exactly one gone entry and exactly one new one agree in label, size and attributes, and no
+look-alike is unaccounted for (all others were seen since). Otherwise the new one says which gone ones it may be.
+A link is withdrawn when the gone entry is seen at its old place again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.model import FOREVER, Entry, Motion
+from r4_ros.memory import happenings
+from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.index import Index
+from r4_ros.memory.stays import FrameContext
+from r4_ros.memory.store import StoredEntry, StoredEvent
+from r4_ros.memory.working import Working
+
+_SIZE_FACTOR = 1.5
+_MOST_LOOKALIKES = 64
+
+
+class MoveFinder:
+    """Links new entries with gone ones."""
+
+    def __init__(self, index: Index, config: MemoryConfig) -> None:
+        self._index = index
+        self._config = config
+
+    def link(self, working: Working, slot: int, context: FrameContext) -> list[StoredEvent]:
+        """After the entry in ``slot`` appeared or went: link it, or note what it may be."""
+        asked = working.get(slot)
+        similar = self._lookalikes(working, asked.entry)
+        gone = [s for s in similar if _is_gone(s.entry) and s.entry.entry_id not in self._index.successors]
+        if not gone:
+            return []
+        earliest = min(s.entry.last_seen for s in gone)
+        new = [s for s in similar if not _is_gone(s.entry) and not s.entry.moved_from and s.entry.first_seen > earliest]
+        concerned = [s for s in new if _is_gone(asked.entry) or s.slot == slot]
+        if not concerned:
+            return []
+        first = min(s.entry.first_seen for s in new)
+        known = {s.slot for s in (*gone, *new)}
+        unaccounted = [s for s in similar if s.slot not in known and s.entry.last_seen < first]
+        if len(gone) == 1 and len(new) == 1 and not unaccounted:
+            return self._joined(working, gone[0], new[0], context)
+        for s in concerned:
+            candidates = tuple(g.entry.entry_id for g in gone if g.entry.last_seen < s.entry.first_seen)
+            working.put(replace(s, entry=s.entry.evolve(maybe_same_as=candidates, revision=context.revision)))
+        return []
+
+    def unlink(self, working: Working, returned: Entry, context: FrameContext) -> None:
+        """A gone entry is back: what was taken for it is something else."""
+        slot = self._index.successors.get(returned.entry_id)
+        if slot is not None:
+            other = working.get(slot)
+            entry = other.entry.evolve(moved_from="", maybe_same_as=(), revision=context.revision)
+            working.put(replace(other, entry=entry))
+
+    def _joined(self, working: Working, old: StoredEntry, new: StoredEntry, context: FrameContext) -> list[StoredEvent]:
+        entry = new.entry.evolve(
+            moved_from=old.entry.entry_id,
+            maybe_same_as=(),
+            motion=max(Motion.MOVABLE, new.entry.motion),
+            revision=context.revision,
+        )
+        working.put(replace(new, entry=entry))
+        return [happenings.linked_as_moved(old.entry, entry, new.slot, context)]
+
+    def _lookalikes(self, working: Working, entry: Entry) -> list[StoredEntry]:
+        """Entries of the same agent and map that look like this one, itself included; none where there are many."""
+        index = self._index
+        codes = [code for code, text in enumerate(index.labels.texts) if self._alike(entry, text, code)]
+        columns = index.entries
+        mask = (columns["agent"] == index.agents.find(entry.agent_id)) & np.isin(columns["label"], codes)
+        mask &= columns["map"] == index.maps.find(entry.map_id)
+        slots = set(np.flatnonzero(mask).tolist())
+        slots |= {s.slot for s in working.added() if _same_kind(s.entry, entry)}
+        if len(slots) > _MOST_LOOKALIKES:
+            return []
+        return [s for s in map(working.get, sorted(slots)) if _resemble(s.entry, entry)]
+
+    def _alike(self, entry: Entry, label: str, code: int) -> bool:
+        if label.casefold() == entry.label.casefold():
+            return True
+        embedding = entry.label_embedding
+        vector = None if embedding is None else self._index.labels.vector(embedding.model, code)
+        if embedding is None or vector is None:
+            return False
+        return float(vector @ embedding.vector) >= self._config.label_similarity
+
+
+def _is_gone(entry: Entry) -> bool:
+    return entry.presence[-1].end != FOREVER
+
+
+def _same_kind(a: Entry, b: Entry) -> bool:
+    same_place = a.agent_id == b.agent_id and a.map_id == b.map_id
+    return same_place and a.label.casefold() == b.label.casefold()
+
+
+def _resemble(a: Entry, b: Entry) -> bool:
+    """Sizes within a factor, and no attribute that says otherwise."""
+    sizes = sorted((max(a.stays[-1].box.extent), max(b.stays[-1].box.extent)))
+    if sizes[1] > _SIZE_FACTOR * sizes[0]:
+        return False
+    mine, theirs = dict(current_attributes(a.attributes)), dict(current_attributes(b.attributes))
+    return all(theirs.get(name, value).casefold() == value.casefold() for name, value in mine.items())

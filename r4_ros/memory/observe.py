@@ -1,0 +1,136 @@
+"""What a sighting makes of an entry: place, label, attributes, intervals and events. Pure functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from r4_ros.core import intervals
+from r4_ros.core.model import (
+    FOREVER,
+    AttributeValue,
+    Embedding,
+    Entry,
+    EntryState,
+    Interval,
+    Motion,
+    Observation,
+    Stay,
+)
+from r4_ros.memory import happenings, presence
+from r4_ros.memory.attributes import AttributeChange, observe_attribute
+from r4_ros.memory.codec import as_stored
+from r4_ros.memory.stays import FrameContext, Seen, has_moved, merged, new_stay
+from r4_ros.memory.store import StoredEntry, StoredEvent
+
+_STATIC_COUNT = 10
+_DYNAMIC_STEPS = 3
+
+
+def begin(seen: Seen, slot: int, looked_ns: int, context: FrameContext) -> tuple[StoredEntry, list[StoredEvent]]:
+    """A new entry. ``looked_ns``: when its place was last in view without it (0: never)."""
+    o, stamp = seen.observation, context.stamp_ns
+    entry = Entry(
+        entry_id=seen.observation_id[:16],
+        agent_id=context.agent_id,
+        revision=context.revision,
+        session=context.session,
+        map_id=context.map_id,
+        label=o.label,
+        label_votes=((o.label, o.confidence),),
+        stays=(new_stay(seen, seen.extent, context),),
+        sightings=(intervals.at(stamp),),
+        presence=presence.seen((), stamp, looked_ns)[0],
+        description=o.description,
+        attributes=tuple(AttributeValue(name, value, stamp, stamp, 1) for name, value in dict(o.attributes).items()),
+        label_embedding=_stored(o.label_embedding),
+        description_embedding=_stored(o.description_embedding) if o.description else None,
+        visibility=o.visibility,
+        confidence=o.confidence,
+        count=1,
+        state=EntryState.PRESENT,
+    )
+    return StoredEntry(slot, entry), [happenings.appeared(entry, slot, looked_ns, context)]
+
+
+def sight(stored: StoredEntry, seen: Seen, context: FrameContext) -> tuple[StoredEntry, list[StoredEvent]]:
+    """The entry after one more sighting, and what happened to it."""
+    entry, slot, stamp = stored.entry, stored.slot, context.stamp_ns
+    present, reopened = presence.seen(entry.presence, stamp)
+    stays, events = _stays_after(stored, seen, reopened, context)
+    attributes, changes = _attributes_after(entry, seen.observation, stamp)
+    gap = intervals.nanoseconds(context.config.sighting_gap_s)
+    count = entry.count + 1
+    after = _with_words(entry, seen.observation).evolve(
+        revision=context.revision,
+        session=max(entry.session, context.session),
+        stays=stays,
+        sightings=intervals.add(entry.sightings, stamp, gap),
+        presence=present,
+        attributes=attributes,
+        visibility=seen.observation.visibility if stamp >= entry.last_seen else entry.visibility,
+        confidence=entry.confidence + (seen.observation.confidence - entry.confidence) / count,
+        count=count,
+        state=EntryState.PRESENT if present[-1].end == FOREVER else EntryState.GONE,
+        motion=_motion(stays, count, entry.motion, gap),
+    )
+    events += [happenings.attribute_changed(after, slot, change, context) for change in changes]
+    if stored.absent_count and stamp < stored.absent_first:
+        return StoredEntry(slot, after, stored.absent_first, stored.absent_count), events
+    return StoredEntry(slot, after), events
+
+
+def _stays_after(
+    stored: StoredEntry, seen: Seen, reopened: bool, context: FrameContext
+) -> tuple[tuple[Stay, ...], list[StoredEvent]]:
+    entry, stamp = stored.entry, context.stamp_ns
+    stays, stay, last_seen = entry.stays, entry.stays[-1], entry.last_seen
+    elsewhere = has_moved(stay, seen, context)
+    gone = entry.presence[-1].end != FOREVER and not reopened
+    late = stamp <= last_seen and (elsewhere or (len(stays) > 1 and stamp < stay.interval.start))
+    if gone or late:
+        return stays, []
+    if not reopened and not elsewhere:
+        start = min(stay.interval.start, stamp)
+        return (*stays[:-1], replace(merged(stay, seen, context), interval=Interval(start, FOREVER))), []
+    ended = replace(stay, interval=Interval(stay.interval.start, last_seen + 1))
+    extent = seen.extent if seen.whole or not stay.whole else stay.box.extent
+    stays = (*stays[:-1], ended, new_stay(seen, extent, context))
+    happened = happenings.reappeared if reopened else happenings.moved
+    return stays, [happened(entry, stored.slot, stays, context)]
+
+
+def _motion(stays: tuple[Stay, ...], count: int, before: Motion, gap_ns: int) -> Motion:
+    if before == Motion.DYNAMIC or len(stays) - happenings.movement_start(stays, gap_ns) >= _DYNAMIC_STEPS:
+        return Motion.DYNAMIC
+    if len(stays) > 1 or before == Motion.MOVABLE:
+        return Motion.MOVABLE
+    return Motion.STATIC if count >= _STATIC_COUNT else Motion.UNKNOWN
+
+
+def _with_words(entry: Entry, observation: Observation) -> Entry:
+    """Labels are votes weighted by confidence; the description is the newest one given."""
+    votes = dict(entry.label_votes)
+    votes[observation.label] = votes.get(observation.label, 0.0) + observation.confidence
+    label = max(votes, key=lambda name: votes[name])
+    changes: dict[str, object] = {"label_votes": tuple(votes.items())}
+    if label != entry.label or (label == observation.label and entry.label_embedding is None):
+        changes |= {"label": label, "label_embedding": _stored(observation.label_embedding)}
+    if observation.description and observation.description != entry.description:
+        changes["description"] = observation.description
+        changes["description_embedding"] = _stored(observation.description_embedding)
+    return entry.evolve(**changes)
+
+
+def _attributes_after(
+    entry: Entry, observation: Observation, stamp_ns: int
+) -> tuple[tuple[AttributeValue, ...], list[AttributeChange]]:
+    history, changes = entry.attributes, []
+    for name, value in dict(observation.attributes).items():
+        history, change = observe_attribute(history, name, value, stamp_ns)
+        if change is not None:
+            changes.append(change)
+    return history, changes
+
+
+def _stored(embedding: Embedding | None) -> Embedding | None:
+    return None if embedding is None else Embedding(embedding.model, as_stored(embedding.vector))

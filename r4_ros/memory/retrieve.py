@@ -1,0 +1,268 @@
+"""A query against the index: scope, then the semantic, spatial and temporal key, order, and evidence for the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, UnknownEntry
+from r4_ros.core.geometry import transform_points, vec3
+from r4_ros.core.intervals import nanoseconds
+from r4_ros.core.model import (
+    Episode,
+    Event,
+    Evidence,
+    FloatArray,
+    Order,
+    Query,
+    Reference,
+    Region,
+    Retrieval,
+    SpatialConstraint,
+    Vec3,
+)
+from r4_ros.core.ports import Embedder
+from r4_ros.memory import relations
+from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.evidence import EvidenceMaker
+from r4_ros.memory.index import Index, Mask, Slots
+from r4_ros.memory.looked import Looked, look_at
+from r4_ros.memory.moments import TemporalKey, asked_window
+from r4_ros.memory.semantic import SemanticKey
+from r4_ros.memory.sessions import Sessions, own_map
+from r4_ros.memory.spatial import Scene, SpatialKey
+from r4_ros.memory.store import MemoryStore, StoredEvent
+from r4_ros.memory.trails import Trails
+from r4_ros.memory.working import EntryCache
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Slots that passed so far, with their places and scores."""
+
+    slots: Slots
+    boxes: relations.Boxes
+    semantic: FloatArray
+    spatial: FloatArray
+
+    def keep(self, mask: Mask | Slots) -> Candidates:
+        """Those of a mask, or these rows in this order."""
+        boxes = relations.Boxes(self.boxes.low[mask], self.boxes.high[mask])
+        return Candidates(self.slots[mask], boxes, self.semantic[mask], self.spatial[mask])
+
+
+class Retriever:
+    """Answers queries. The caller holds the library's lock."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        index: Index,
+        cache: EntryCache,
+        sessions: Sessions,
+        trails: Trails,
+        coverage: Coverage,
+        config: MemoryConfig,
+        embedder: Embedder | None,
+    ) -> None:
+        self._store, self._index, self._sessions, self._coverage = store, index, sessions, coverage
+        self._semantic = SemanticKey(index, config, embedder)
+        self._temporal = TemporalKey(index, store)
+        self._spatial = SpatialKey(index, self._temporal, trails)
+        self._in_view_ns = nanoseconds(config.sighting_gap_s)
+        self._evidence = EvidenceMaker(index, cache, self._in_view_ns)
+
+    def retrieve(
+        self,
+        query: Query,
+        revision: int,
+        regions: Sequence[Region],
+        map_frames: Mapping[str, str],
+        deadline: float,
+    ) -> Retrieval:
+        """See ``Library.retrieve``; ``deadline`` on the monotonic clock."""
+        agents = self._agents(query)
+        now = self._now(query, agents)
+        ego_candidates = agents if not query.ego_agent and len(agents) > 1 else []
+        ego_agent = query.ego_agent or (agents[0] if len(agents) == 1 else "")
+        scene = Scene(now, query.at_ns, ego_agent, regions)
+        scope = self._scope(query, now)
+        slots, semantic = self._semantic.filter(query, scope)
+        after_semantic = len(slots)
+        _check_deadline(deadline)
+        found = self._placed(slots, semantic, scene)
+        for constraint in query.spatial:
+            mask, degree = self._spatial.filter(constraint, found.slots, found.boxes, scene)
+            found = replace(found, spatial=np.minimum(found.spatial, degree)).keep(mask)
+            _check_deadline(deadline)
+        after_spatial = len(found.slots)
+        for moment in query.temporal:
+            found = found.keep(self._temporal.holds(moment, now)[found.slots])
+        found = self._in_state(query, found, now)
+        _check_deadline(deadline)
+        best = self._ordered(query, found, scene)
+        entries = self._evidence.make(best, scene, map_frames)
+        looked = self._looked(query, scene)
+        ego = self._spatial.ego(scene) if ego_agent else None
+        return Retrieval(
+            revision=revision,
+            now_ns=now,
+            entries=entries,
+            events=self._events(entries, now) if query.with_events else (),
+            episodes=self._episodes(query, agents, now) if query.with_episodes else (),
+            ego=ego,
+            ego_frame="" if ego is None else map_frames.get(ego.map_id, ""),
+            ego_candidates=tuple(ego_candidates),
+            after_semantic=after_semantic,
+            after_spatial=after_spatial,
+            after_temporal=len(found.slots),
+            coverage=looked.coverage,
+            visited=looked.visited,
+            last_looked=looked.last,
+            regions=tuple(dict.fromkeys(r.name for r in regions)),
+            labels_known=self._semantic.hints(query, scope),
+        )
+
+    def _agents(self, query: Query) -> list[str]:
+        """The agents in scope. Raises UnknownEntry."""
+        known = self._sessions.agents()
+        for agent in (*query.agents, *((query.ego_agent,) if query.ego_agent else ())):
+            if agent not in known:
+                raise UnknownEntry(f"no agent is named '{agent}'; known are: {', '.join(known) or 'none yet'}")
+        return [a for a in known if a in query.agents] if query.agents else known
+
+    def _now(self, query: Query, agents: Sequence[str]) -> int:
+        if query.now_ns is not None:
+            return query.now_ns
+        return max((s.newest_ns for s in map(self._sessions.newest, agents) if s is not None), default=0)
+
+    def _scope(self, query: Query, now_ns: int) -> Slots:
+        """Entries that are known at ``now``, of the asked agents, on maps that still mean something.
+
+        A session's own map means nothing after time was set back: what was there is reached by its entry id only.
+        """
+        columns = self._index.entries
+        mask = columns["alive"] & (columns["first_seen"] <= now_ns)
+        if query.agents:
+            mask &= np.isin(columns["agent"], self._index.agents.find_all(query.agents))
+        if query.entry_ids:
+            named = np.zeros(len(mask), bool)
+            named[[self._index.slots[i] for i in query.entry_ids if i in self._index.slots]] = True
+            return np.flatnonzero(mask & named)
+        outdated = [
+            own_map(agent, session.session)
+            for agent in self._sessions.agents()
+            for session in self._sessions.of(agent)
+            if session.era < self._sessions.of(agent)[-1].era
+        ]
+        if outdated:
+            mask &= ~np.isin(columns["map"], self._index.maps.find_all(outdated))
+        return np.flatnonzero(mask)
+
+    def _placed(self, slots: Slots, semantic: FloatArray, scene: Scene) -> Candidates:
+        """Where candidates were at the time asked about; those that weren't present then drop out."""
+        if scene.at_ns is not None:
+            there = self._temporal.present(scene.at_ns)[slots]
+            slots, semantic = slots[there], semantic[there]
+        return Candidates(slots, self._spatial.boxes(slots, scene), semantic, np.ones(len(slots)))
+
+    def _in_state(self, query: Query, found: Candidates, now_ns: int) -> Candidates:
+        if query.states:
+            states = self._temporal.states(now_ns, self._in_view_ns)[found.slots]
+            found = found.keep(np.isin(states, [int(s) for s in query.states]))
+        if query.visibilities:
+            visibility = self._index.entries["visibility"][found.slots]
+            found = found.keep(np.isin(visibility, [int(v) for v in query.visibilities]))
+        return found
+
+    def _ordered(self, query: Query, found: Candidates, scene: Scene) -> Candidates:
+        """The best ``limit`` in the asked order; ties by score, then last seen, then slot."""
+        if query.limit < 1:
+            raise InvalidArgument(f"limit must be at least 1, not {query.limit}")
+        keys = [found.slots, -self._temporal.last_seen(scene.now_ns)[found.slots], -(found.semantic * found.spatial)]
+        keys += self._order_keys(query, found, scene)
+        order = np.lexsort(keys)[: query.limit]
+        return found.keep(order)
+
+    def _order_keys(self, query: Query, found: Candidates, scene: Scene) -> list[FloatArray]:
+        """Sort keys, the most important last, ascending."""
+        order, columns = query.order, self._index.entries
+        boxes, slots = found.boxes, found.slots
+        if order in (Order.NEAREST, Order.FARTHEST, Order.LEFTMOST, Order.RIGHTMOST):
+            return self._order_from(query, found, scene)
+        values: dict[Order, FloatArray] = {
+            Order.LAST_SEEN: -self._temporal.last_seen(scene.now_ns)[slots].astype(float),
+            Order.FIRST_SEEN: columns["first_seen"][slots],
+            Order.LARGEST: -boxes.size.prod(axis=1),
+            Order.SMALLEST: boxes.size.prod(axis=1),
+            Order.HIGHEST: -boxes.centre[:, 2],
+            Order.LOWEST: boxes.centre[:, 2],
+        }
+        return [values[order]] if order in values else []
+
+    def _order_from(self, query: Query, found: Candidates, scene: Scene) -> list[FloatArray]:
+        reference = query.order_from or SpatialConstraint("within", Reference.EGO)
+        places = self._spatial.places(reference, scene)
+        if not places:
+            return []
+        if query.order in (Order.LEFTMOST, Order.RIGHTMOST):
+            viewer = places[0].observer or reference.pose
+            left = relations.sideways(found.boxes, viewer)
+            return [-left if query.order is Order.LEFTMOST else left]
+        gaps = np.min([self._spatial.distances(found.boxes, p) for p in places], axis=0)
+        centres = np.min([np.linalg.norm(found.boxes.centre - p.box.centre, axis=1) for p in places], axis=0)
+        sign = 1 if query.order is Order.NEAREST else -1
+        return [sign * centres, sign * gaps]
+
+    def _looked(self, query: Query, scene: Scene) -> Looked:
+        window = asked_window(query.temporal, query.at_ns, scene.now_ns)
+        places = [p for c in query.spatial if not c.negate for p in self._spatial.places(c, scene)]
+        if places:
+            return look_at(self._coverage, places, self._index.maps.texts, window, query.agents)
+        if query.temporal or query.at_ns is not None:
+            watched = self._coverage.any_view(*window, query.agents)
+            return Looked(1.0 if watched else 0.0)
+        return Looked()
+
+    def _events(self, entries: Sequence[Evidence], now_ns: int) -> tuple[Event, ...]:
+        slots = [self._index.slots[e.entry_id] for e in entries]
+        if not slots:
+            return ()
+        return tuple(self.placed_event(e) for e in self._store.events(slots=slots) if e.event.latest_ns <= now_ns)
+
+    def placed_event(self, stored: StoredEvent) -> Event:
+        """An event where it happened, by the anchors of today."""
+        place = self._in_map(stored.anchor_id, stored.place)
+        if stored.from_anchor is None or stored.from_place is None:
+            return replace(stored.event, place=place)
+        return replace(stored.event, place=place, from_place=self._in_map(stored.from_anchor, stored.from_place))
+
+    def _in_map(self, anchor_id: int, point: Vec3) -> Vec3:
+        return vec3(transform_points(self._index.anchors[anchor_id].pose_in_map, [point])[0])
+
+    def _episodes(self, query: Query, agents: Sequence[str], now_ns: int) -> tuple[Episode, ...]:
+        """Episodes of the asked agents in the asked time whose text fits, oldest first."""
+        start, end = asked_window(query.temporal, query.at_ns, now_ns)
+        if query.at_ns is not None:
+            start = max(start, query.at_ns)
+        texts = [text for text in (*query.labels, query.text) if text]
+        found = []
+        for stored in self._store.episodes(start, end):
+            e = stored.episode
+            if e.agent_id and query.agents and e.agent_id not in agents:
+                continue
+            if texts and not self._semantic.fits(texts, e.text):
+                continue
+            if stored.anchor_id is not None and stored.place is not None:
+                e = replace(e, place=self._in_map(stored.anchor_id, stored.place))
+            found.append(e)
+        return tuple(found)
+
+
+def _check_deadline(deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise DeadlineExceeded("the memory's time for this query is up; ask for less or allow more time")

@@ -1,0 +1,178 @@
+"""The spatial key: resolves what constraints refer to and gives each candidate its degree.
+
+Directions around a thing are those of a viewpoint: the constraint's pose where one is given, else the ego agent at the
+constraint's stamp or the time asked about, else the pose from which the thing was last seen, else the ego agent now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from r4_ros.core.errors import InvalidArgument, UnknownEntry
+from r4_ros.core.model import (
+    IDENTITY,
+    FloatArray,
+    Pose,
+    Reference,
+    Region,
+    SpatialConstraint,
+    TrailPoint,
+)
+from r4_ros.memory import relations
+from r4_ros.memory.index import Index, Mask, Slots
+from r4_ros.memory.moments import TemporalKey
+from r4_ros.memory.relations import Boxes
+from r4_ros.memory.trails import Trails
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a query's spatial constraints are resolved against. ``at_ns`` None: the latest known places."""
+
+    now_ns: int
+    at_ns: int | None
+    ego_agent: str
+    regions: Sequence[Region]
+
+    @property
+    def place_ns(self) -> int:
+        """The time whose places count."""
+        return self.now_ns if self.at_ns is None else self.at_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One thing that a constraint refers to. ``map_id`` "": on any map; ``slot`` -1: it is no entry."""
+
+    box: Boxes
+    map_id: str = ""
+    slot: int = -1
+    observer: Pose | None = None
+    region: Region | None = None
+
+
+class SpatialKey:
+    """Places candidates and computes degrees of constraints."""
+
+    def __init__(self, index: Index, temporal: TemporalKey, trails: Trails) -> None:
+        self._index, self._temporal, self._trails = index, temporal, trails
+
+    def boxes(self, slots: Slots, scene: Scene) -> Boxes:
+        """Boxes of entries where they were at the scene's time."""
+        rows = self._temporal.stay_rows(slots, scene.place_ns)
+        centre, half = self._index.stays["centre"][rows], self._index.stays["half"][rows]
+        return Boxes(centre - half, centre + half)
+
+    def ego(self, scene: Scene, stamp_ns: int | None = None) -> TrailPoint | None:
+        """Where the ego agent was at a stamp (None: at the scene's time)."""
+        return self._trails.at(scene.ego_agent, scene.place_ns if stamp_ns is None else stamp_ns)
+
+    def filter(
+        self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, scene: Scene
+    ) -> tuple[Mask, FloatArray]:
+        """Which candidates satisfy a constraint, and to what degree 0..1.
+
+        Raises InvalidArgument for an unknown relation, UnknownEntry for an unknown region.
+        """
+        relations.check_relation(constraint.relation)
+        degree = np.zeros(len(slots))
+        for place in self.places(constraint, scene):
+            d = self._degree(constraint, slots, boxes, place, scene)
+            low, high = constraint.min_distance, constraint.max_distance
+            if low > 0 or high > 0:
+                distance = self.distances(boxes, place)
+                d = np.where((distance >= low) & ((high <= 0) | (distance <= high)), d, 0.0)
+            here = self._on_map(slots, place) & (slots != place.slot)
+            degree = np.maximum(degree, np.where(here, d, 0.0))
+        if constraint.negate:
+            return degree < relations.HELD, 1 - degree
+        return degree >= relations.HELD, degree
+
+    def _degree(
+        self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene
+    ) -> FloatArray:
+        relation = constraint.relation
+        if place.region is not None and relation in ("in", "inside"):
+            return relations.in_region(place.region, boxes.centre).astype(float)
+        if place.region is not None and relation in ("near", "next_to"):
+            gap = relations.distance_to_region(place.region, boxes.centre)
+            return np.clip(1 - 0.5 * gap, 0, 1)
+        if relation == "between":
+            return self._between(constraint, slots, boxes, place, scene)
+        if relation not in relations.DIRECTIONS:
+            return relations.degrees(relation, boxes, place.box)
+        if place.observer is not None:
+            return relations.around_observer(relation, boxes, place.observer)
+        viewer = self._viewer(constraint, place, scene)
+        if viewer is None:
+            return np.zeros(len(slots))
+        return relations.from_viewpoint(relation, boxes, place.box, viewer)
+
+    def _between(
+        self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene
+    ) -> FloatArray:
+        degree = np.zeros(len(slots))
+        for other in self._entries(constraint.other_entry_ids, scene):
+            if other.slot != place.slot:
+                d = relations.between(boxes, place.box, other.box)
+                degree = np.maximum(degree, np.where(slots != other.slot, d, 0.0))
+        return degree
+
+    def _viewer(self, constraint: SpatialConstraint, place: Place, scene: Scene) -> Pose | None:
+        if constraint.pose != IDENTITY and constraint.reference in (Reference.ENTRIES, Reference.REGION):
+            return constraint.pose
+        stamp = constraint.stamp_ns if constraint.stamp_ns is not None else scene.at_ns
+        if stamp is None and place.slot >= 0:
+            agent = self._index.agents.texts[self._index.entries["agent"][place.slot]]
+            seen_from = self._trails.at(agent, int(self._temporal.last_seen(scene.now_ns)[place.slot]))
+            if seen_from is not None:
+                return seen_from.pose
+        ego = self.ego(scene, scene.now_ns if stamp is None else stamp)
+        return None if ego is None else ego.pose
+
+    def _on_map(self, slots: Slots, place: Place) -> Mask:
+        if not place.map_id:
+            return np.ones(len(slots), bool)
+        return np.asarray(self._index.entries["map"][slots] == self._index.maps.find(place.map_id))
+
+    def distances(self, boxes: Boxes, place: Place) -> FloatArray:
+        """Gaps [n] to what a constraint refers to."""
+        if place.region is not None:
+            return relations.distance_to_region(place.region, boxes.centre)
+        return relations.gaps(boxes, place.box)
+
+    def places(self, constraint: SpatialConstraint, scene: Scene) -> list[Place]:
+        """What a constraint refers to; none where the ego agent's pose isn't known. Raises UnknownEntry."""
+        kind = constraint.reference
+        if kind is Reference.EGO:
+            ego = self.ego(scene, constraint.stamp_ns)
+            if ego is None:
+                return []
+            return [Place(relations.observer_box(ego.pose), ego.map_id, observer=ego.pose)]
+        if kind is Reference.POSE:
+            return [Place(relations.observer_box(constraint.pose), observer=constraint.pose)]
+        if kind is Reference.POINT:
+            return [Place(relations.point_box(constraint.pose))]
+        if kind is Reference.REGION:
+            named = [r for r in scene.regions if r.name == constraint.region]
+            if not named:
+                raise UnknownEntry(f"no region is named '{constraint.region}'")
+            return [Place(relations.region_box(r), r.map_id, region=r) for r in named]
+        if constraint.relation == "between" and not constraint.other_entry_ids:
+            raise InvalidArgument("'between' needs two groups of entries")
+        return self._entries(constraint.entry_ids, scene)
+
+    def _entries(self, entry_ids: Sequence[str], scene: Scene) -> list[Place]:
+        slots = np.array([self._index.slots[i] for i in entry_ids if i in self._index.slots], np.int64)
+        if scene.at_ns is not None and slots.size:
+            slots = slots[self._temporal.present(scene.at_ns)[slots]]
+        if not slots.size:
+            return []
+        boxes = self.boxes(slots, scene)
+        maps = self._index.entries["map"][slots]
+        return [
+            Place(boxes.one(i), self._index.maps.texts[maps[i]], int(slot)) for i, slot in enumerate(slots.tolist())
+        ]

@@ -1,0 +1,93 @@
+"""Rows of the SQLite store as records, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from r4_ros.core.geometry import compose
+from r4_ros.core.model import Episode, EpisodeSource, Event, EventKind, Interval, Observation
+from r4_ros.memory.codec import (
+    dump,
+    load_list,
+    pack_box,
+    pack_matrix3,
+    pack_vec3,
+    unpack_pose,
+    unpack_vec3,
+)
+from r4_ros.memory.sqlite_file import Row
+from r4_ros.memory.store import StoredEpisode, StoredEvent, TrailRecord
+
+
+def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[Any, ...]:
+    """The row of an observation."""
+    covariance = pack_matrix3(o.position_covariance, small=True) if any(o.position_covariance) else None
+    return (
+        frame_id,
+        o.index,
+        slot,
+        o.label,
+        pack_box(o.box, small=True),
+        covariance,
+        int(o.visibility),
+        o.confidence,
+        o.track_id,
+        o.description,
+        dump(o.attributes),
+        o.image,
+    )
+
+
+def event_row(stored: StoredEvent) -> tuple[Any, ...]:
+    """The row of an event."""
+    e = stored.event
+    return (
+        e.event_id,
+        int(e.kind),
+        stored.slot,
+        e.label,
+        e.stamp_ns,
+        e.earliest_ns,
+        e.latest_ns,
+        stored.anchor_id,
+        pack_vec3(stored.place),
+        stored.from_anchor,
+        None if stored.from_place is None else pack_vec3(stored.from_place),
+        e.detail,
+    )
+
+
+def stored_event(row: Row) -> StoredEvent:
+    """The event of a row, placed as it was stored."""
+    place = unpack_vec3(row[9])
+    from_place = None if row[10] is None else unpack_vec3(row[10])
+    event = Event(
+        event_id=row[0],
+        kind=EventKind(row[1]),
+        entry_id=row[2],
+        agent_id=row[3],
+        label=row[4],
+        stamp_ns=row[5],
+        earliest_ns=row[6],
+        latest_ns=row[7],
+        map_id=row[8],
+        place=place,
+        from_place=from_place,
+        detail=row[11],
+    )
+    return StoredEvent(event, row[12], row[13], place, row[14], from_place)
+
+
+def trail_record(row: Row) -> TrailRecord:
+    """The base pose of a row."""
+    return TrailRecord(row[0], row[1], row[2], row[3], compose(unpack_pose(row[4]), unpack_pose(row[5])))
+
+
+def stored_episode(row: Row) -> StoredEpisode:
+    """The episode of a row."""
+    place = None if row[9] is None else unpack_vec3(row[9])
+    participants = tuple(load_list(row[10]))
+    episode = Episode(
+        row[1], row[2], row[3], Interval(row[4], row[5]), EpisodeSource(row[6]), row[7], place, participants
+    )
+    return StoredEpisode(episode, row[8], place)

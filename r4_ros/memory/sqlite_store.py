@@ -1,0 +1,345 @@
+"""The store of the memory in one SQLite file. See ``store.py`` for what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from r4_ros.core.model import (
+    Anchor,
+    Region,
+    View,
+)
+from r4_ros.memory.codec import (
+    dump,
+    load_list,
+    pack_depth,
+    pack_pose,
+    pack_vec3,
+    unpack_depth,
+    unpack_pose,
+)
+from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
+from r4_ros.memory.sqlite_entries import EntryTable
+from r4_ros.memory.sqlite_file import open_sqlite
+from r4_ros.memory.sqlite_rows import event_row, observation_row, stored_episode, stored_event, trail_record
+from r4_ros.memory.store import (
+    AnchorRecord,
+    FrameChange,
+    SessionRecord,
+    StoredEntry,
+    StoredEpisode,
+    StoredEvent,
+    StoredFrame,
+    StoredView,
+    TrailRecord,
+    WriterRecord,
+)
+
+_FRAME = """INSERT INTO frame(frame_id, session_no, stamp_ns, stream_id, writer_no, sequence, anchor_id,
+    sensor_in_anchor, base_in_sensor, rows, depth) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_OBSERVATION = "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_EVENT = """INSERT INTO event(event_id, kind, slot, label, stamp_ns, earliest_ns, latest_ns, anchor_id, place,
+    from_anchor, from_place, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(event_id) DO UPDATE SET stamp_ns = excluded.stamp_ns, latest_ns = excluded.latest_ns,
+    anchor_id = excluded.anchor_id, place = excluded.place"""
+_TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor
+    FROM frame f JOIN stream s USING(stream_id) WHERE f.session_no = ? AND """
+
+
+class SqliteStore:
+    """A ``MemoryStore``. Opening it makes or migrates the file; raises StoreError, SchemaError."""
+
+    def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:
+        self._file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only)
+        self._entries = EntryTable(self._file)
+        self._session_numbers: dict[tuple[str, int], int] = {}
+        self._streams: dict[tuple[Any, ...], int] = {}
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing is refused."""
+        return self._file.read_only
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return self._file.path
+
+    def write_frame(self, change: FrameChange) -> None:
+        """Write all of a change or nothing; durable on return."""
+        try:
+            with self._file.transaction():
+                self._write_frame(change)
+        except BaseException:
+            self._entries.forget_unwritten()
+            self._session_numbers.clear()
+            self._streams.clear()
+            raise
+
+    def _write_frame(self, change: FrameChange) -> None:
+        session_no = self._write_session(change.session)
+        if change.anchor is not None:
+            self._write_anchor(change.anchor)
+        if not change.known:
+            self._file.execute(_FRAME, self._frame_row(change.frame, session_no))
+        self._entries.write(change.entries)
+        frame_id = change.frame.frame_id
+        self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
+        self._file.execute_many(_EVENT, [event_row(event) for event in change.events])
+        self._write_revision(change.revision)
+
+    def _write_session(self, session: SessionRecord) -> int:
+        key = (session.agent_id, session.session)
+        self._file.execute(
+            "INSERT INTO session(agent_id, session, era, first_ns, newest_ns) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT(agent_id, session) DO UPDATE SET newest_ns = excluded.newest_ns, first_ns = excluded.first_ns",
+            (*key, session.era, session.first_ns, session.newest_ns),
+        )
+        if key not in self._session_numbers:
+            self._session_numbers[key] = self._session_number(*key)
+        return self._session_numbers[key]
+
+    def _session_number(self, agent_id: str, session: int) -> int:
+        rows = self._file.execute(
+            "SELECT session_no FROM session WHERE agent_id = ? AND session = ?", (agent_id, session)
+        )
+        return int(rows[0][0]) if rows else -1
+
+    def _write_writer(self, w: WriterRecord) -> int:
+        [(number,)] = self._file.execute(
+            "INSERT INTO writer(agent_id, camera, writer, writer_session, first_sequence, session, newest_sequence, "
+            "newest_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "newest_sequence = excluded.newest_sequence, newest_ns = excluded.newest_ns RETURNING writer_no",
+            (
+                w.agent_id,
+                w.camera,
+                w.writer,
+                w.writer_session,
+                w.first_sequence,
+                w.session,
+                w.newest_sequence,
+                w.newest_ns,
+            ),
+        )
+        return int(number)
+
+    def _write_anchor(self, record: AnchorRecord) -> None:
+        a = record.anchor
+        odom = None if a.pose_in_odom is None else pack_pose(a.pose_in_odom)
+        self._file.execute(
+            "INSERT INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                a.anchor_id,
+                a.agent_id,
+                record.camera,
+                a.session,
+                a.map_id,
+                a.stamp_ns,
+                pack_pose(a.pose_in_map),
+                odom,
+            ),
+        )
+
+    def _frame_row(self, f: StoredFrame, session_no: int) -> tuple[Any, ...]:
+        depth = f.view.depth
+        return (
+            f.frame_id,
+            session_no,
+            f.stamp_ns,
+            self._stream_id(f),
+            self._write_writer(f.writer),
+            f.sequence,
+            f.anchor_id,
+            pack_pose(f.sensor_in_anchor, small=True),
+            pack_pose(f.base_in_sensor, small=True),
+            depth.shape[0],
+            pack_depth(depth) if depth.size else None,
+        )
+
+    def _stream_id(self, f: StoredFrame) -> int:
+        view = (f.view.horizontal_fov, f.view.vertical_fov, f.view.min_depth, f.view.max_depth)
+        key = (f.agent_id, f.camera, f.map_id, f.map_frame, f.sensor_frame, *view)
+        if key not in self._streams:
+            [(self._streams[key],)] = self._file.execute(
+                "INSERT INTO stream(agent_id, camera, map_id, map_frame, sensor_frame, horizontal_fov, vertical_fov, "
+                "min_depth, max_depth) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET camera = excluded.camera RETURNING stream_id",
+                key,
+            )
+        return self._streams[key]
+
+    def _write_revision(self, revision: int) -> None:
+        self._file.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (revision,))
+
+    def revision(self) -> int:
+        """Revision of the last change written."""
+        rows = self._file.execute("SELECT value FROM meta WHERE name = 'revision'")
+        return int(rows[0][0]) if rows else 0
+
+    def sessions(self) -> list[SessionRecord]:
+        """All sessions, by agent and number."""
+        rows = self._file.execute(
+            "SELECT agent_id, session, era, first_ns, newest_ns FROM session ORDER BY agent_id, session"
+        )
+        return [SessionRecord(*row) for row in rows]
+
+    def writers(self) -> list[WriterRecord]:
+        """All writers, in the order in which they first wrote."""
+        rows = self._file.execute(
+            "SELECT agent_id, camera, writer, writer_session, first_sequence, session, newest_sequence, newest_ns "
+            "FROM writer ORDER BY writer_no"
+        )
+        return [WriterRecord(*row) for row in rows]
+
+    def anchors(self) -> Iterator[AnchorRecord]:
+        """All anchors, by id."""
+        for row in self._file.iterate("SELECT * FROM anchor ORDER BY anchor_id"):
+            odom = None if row[7] is None else unpack_pose(row[7])
+            yield AnchorRecord(row[2], Anchor(row[0], row[1], row[3], row[4], row[5], unpack_pose(row[6]), odom))
+
+    def next_frame_id(self) -> int:
+        """An id that no frame has."""
+        [(newest,)] = self._file.execute("SELECT max(frame_id) FROM frame")
+        return (newest or 0) + 1
+
+    def find_frame(self, agent_id: str, session: int, camera: str, stamp_ns: int) -> tuple[int, frozenset[int]] | None:
+        """Id and the observation indices of a known frame; None: unknown."""
+        rows = self._file.execute(
+            "SELECT frame_id FROM frame JOIN stream USING(stream_id) "
+            "WHERE session_no = ? AND stamp_ns = ? AND camera = ?",
+            (self._session_number(agent_id, session), stamp_ns, camera),
+        )
+        if not rows:
+            return None
+        [(frame_id,)] = rows
+        indices = self._file.execute("SELECT idx FROM observation WHERE frame_id = ?", (frame_id,))
+        return int(frame_id), frozenset(row[0] for row in indices)
+
+    def live_tracks(self, agent_id: str, session: int, since_ns: int) -> list[tuple[str, str, int, int]]:
+        """(camera, track id, slot, newest stamp) of what was tracked since then."""
+        rows = self._file.execute(
+            "SELECT camera, track_id, slot, stamp_ns FROM frame JOIN stream USING(stream_id) "
+            "JOIN observation USING(frame_id) WHERE session_no = ? AND stamp_ns >= ? AND track_id <> '' "
+            "AND slot IS NOT NULL ORDER BY stamp_ns, frame_id, idx",
+            (self._session_number(agent_id, session), since_ns),
+        )
+        return [(row[0], row[1], row[2], row[3]) for row in rows]
+
+    def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
+        """Whole entries by slot, ascending; None: all."""
+        return self._entries.read(slots)
+
+    def views(self) -> Iterator[StoredView]:
+        """All frames that kept their depth, oldest first."""
+        for row in self._file.iterate(
+            "SELECT agent_id, camera, map_id, stamp_ns, anchor_id, sensor_in_anchor, horizontal_fov, vertical_fov, "
+            "min_depth, max_depth, rows, depth FROM frame JOIN stream USING(stream_id) WHERE depth IS NOT NULL "
+            "ORDER BY frame_id"
+        ):
+            view = View(row[6], row[7], row[8], row[9], unpack_depth(row[11], row[10]))
+            yield StoredView(row[0], row[1], row[2], row[3], row[4], unpack_pose(row[5]), view)
+
+    def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
+        """Base poses in [start_ns, end_ns), oldest first."""
+        number = self._session_number(agent_id, session)
+        sql = _TRAIL + "f.stamp_ns >= ? AND f.stamp_ns < ? ORDER BY f.stamp_ns, f.frame_id"
+        return [trail_record(row) for row in self._file.execute(sql, (number, start_ns, end_ns))]
+
+    def trail_around(self, agent_id: str, session: int, stamp_ns: int) -> tuple[TrailRecord | None, TrailRecord | None]:
+        """The last base pose not after the stamp and the first not before it."""
+        key = (self._session_number(agent_id, session), stamp_ns)
+        before = self._file.execute(_TRAIL + "f.stamp_ns <= ? ORDER BY f.stamp_ns DESC, f.frame_id LIMIT 1", key)
+        after = self._file.execute(_TRAIL + "f.stamp_ns >= ? ORDER BY f.stamp_ns, f.frame_id LIMIT 1", key)
+        return trail_record(before[0]) if before else None, trail_record(after[0]) if after else None
+
+    def map_frames(self) -> dict[str, str]:
+        """Name of the fixed frame of each map id."""
+        return dict(self._file.execute("SELECT map_id, map_frame FROM stream ORDER BY stream_id"))
+
+    def events(
+        self, since_ns: int | None = None, until_ns: int | None = None, slots: Collection[int] | None = None
+    ) -> list[StoredEvent]:
+        """Events whose [earliest, latest] overlaps [since_ns, until_ns), by stamp."""
+        conditions, parameters = ["1"], list[int]()
+        if since_ns is not None:
+            conditions.append("latest_ns >= ?")
+            parameters.append(since_ns)
+        if until_ns is not None:
+            conditions.append("iif(earliest_ns = 0, stamp_ns, earliest_ns) < ?")
+            parameters.append(until_ns)
+        if slots is not None:
+            conditions.append(f"slot IN ({', '.join(str(int(slot)) for slot in sorted(slots))})")
+        rows = self._file.execute(
+            "SELECT event_id, kind, entry_id, entry.agent_id, event.label, event.stamp_ns, earliest_ns, latest_ns, "
+            "anchor.map_id, place, from_place, detail, slot, event.anchor_id, from_anchor "
+            "FROM event JOIN entry USING(slot) JOIN anchor ON anchor.anchor_id = event.anchor_id "
+            f"WHERE {' AND '.join(conditions)} ORDER BY event.stamp_ns, event_no",
+            parameters,
+        )
+        return [stored_event(row) for row in rows]
+
+    def add_episode(self, episode: StoredEpisode, revision: int) -> None:
+        """Store an episode; one with the same id is kept as it is."""
+        e = episode.episode
+        place = None if episode.place is None else pack_vec3(episode.place)
+        with self._file.transaction():
+            self._file.execute(
+                "INSERT OR IGNORE INTO episode(episode_id, agent_id, text, start_ns, end_ns, source, map_id, "
+                "anchor_id, place, participants) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    e.episode_id,
+                    e.agent_id,
+                    e.text,
+                    e.interval.start,
+                    e.interval.end,
+                    int(e.source),
+                    e.map_id,
+                    episode.anchor_id,
+                    place,
+                    dump(e.participants),
+                ),
+            )
+            self._write_revision(revision)
+
+    def episodes(self, start_ns: int, end_ns: int) -> list[StoredEpisode]:
+        """Episodes that overlap [start_ns, end_ns), oldest first."""
+        rows = self._file.execute(
+            "SELECT * FROM episode WHERE start_ns < ? AND end_ns > ? ORDER BY start_ns, episode_no", (end_ns, start_ns)
+        )
+        return [stored_episode(row) for row in rows]
+
+    def set_regions(self, regions: Sequence[Region], revision: int) -> None:
+        """Replace all regions."""
+        with self._file.transaction():
+            self._file.execute("DELETE FROM region")
+            rows = [(r.name, r.map_id, dump(r.polygon), r.z_min, r.z_max) for r in regions]
+            self._file.execute_many("INSERT INTO region VALUES (?, ?, ?, ?, ?)", rows)
+            self._write_revision(revision)
+
+    def regions(self) -> list[Region]:
+        """All regions, by name."""
+        rows = self._file.execute("SELECT name, polygon, z_min, z_max, map_id FROM region ORDER BY name, map_id")
+        return [Region(row[0], tuple((x, y) for x, y in load_list(row[1])), *row[2:]) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """Number of rows by kind."""
+        kinds = ("frame", "observation", "entry", "stay", "sighting", "event", "episode", "anchor", "session", "region")
+        return {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
+
+    def problems(self) -> list[str]:
+        """What an integrity check finds; empty: sound."""
+        return self._file.problems()
+
+    def backup(self, target: Path) -> int:
+        """A consistent copy; gives its size in bytes."""
+        return self._file.backup(target)
+
+    def size_bytes(self) -> int:
+        """Size on disk with the write-ahead log."""
+        return self._file.size_bytes()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()

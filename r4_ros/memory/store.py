@@ -1,0 +1,229 @@
+"""What the memory needs of a store: records in, records out, one transaction a change.
+
+A store keeps what it is given and derives nothing. ``test/contract`` says what every store must do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from r4_ros.core.model import Anchor, Entry, Episode, Event, Observation, Pose, Region, Vec3, View
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A stretch of an agent's time in which stamps don't go back. A new ``era``: time went back before it."""
+
+    agent_id: str
+    session: int
+    era: int
+    first_ns: int
+    newest_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriterRecord:
+    """Which session the frames of a writer belong to, from its ``first_sequence`` on."""
+
+    agent_id: str
+    camera: str
+    writer: str
+    writer_session: int
+    first_sequence: int
+    session: int
+    newest_sequence: int
+    newest_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorRecord:
+    """An anchor and the camera whose frames hang on it."""
+
+    camera: str
+    anchor: Anchor
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFrame:
+    """A frame record as it is kept: its pose hangs on an anchor; ``view.depth`` is empty where it was thinned out."""
+
+    frame_id: int
+    agent_id: str
+    session: int
+    camera: str
+    stamp_ns: int
+    writer: WriterRecord
+    sequence: int
+    map_id: str
+    map_frame: str
+    sensor_frame: str
+    anchor_id: int
+    sensor_in_anchor: Pose
+    base_in_sensor: Pose
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class StoredView:
+    """A frame that kept its depth: what was in view, and where from."""
+
+    agent_id: str
+    camera: str
+    map_id: str
+    stamp_ns: int
+    anchor_id: int
+    sensor_in_anchor: Pose
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class TrailRecord:
+    """Where an agent's base was, relative to an anchor."""
+
+    stamp_ns: int
+    map_id: str
+    map_frame: str
+    anchor_id: int
+    base_in_anchor: Pose
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry, its slot (its number in columns and tables) and the evidence of absence gathered so far."""
+
+    slot: int
+    entry: Entry
+    absent_first: int = 0
+    absent_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event; its places hang on anchors (``event.place`` is where they were placed when it was made)."""
+
+    event: Event
+    slot: int
+    anchor_id: int
+    place: Vec3
+    from_anchor: int | None = None
+    from_place: Vec3 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEpisode:
+    """An episode; its place, if any, hangs on an anchor, or stands in the map where there is none."""
+
+    episode: Episode
+    anchor_id: int | None = None
+    place: Vec3 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """An entry before (None: new) and after."""
+
+    before: StoredEntry | None
+    after: StoredEntry
+
+
+@dataclass(frozen=True, slots=True)
+class FrameChange:
+    """All that one frame changes; written in one transaction.
+
+    observations: each with the slot of its entry (None: an ABSENT that meant nothing). ``known``: the frame was there.
+    """
+
+    revision: int
+    session: SessionRecord
+    frame: StoredFrame
+    known: bool
+    anchor: AnchorRecord | None
+    observations: tuple[tuple[Observation, int | None], ...]
+    entries: tuple[EntryChange, ...]
+    events: tuple[StoredEvent, ...]
+
+
+class MemoryStore(Protocol):
+    """The truth on disk. Every method raises StoreError where the store can't be used."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing is refused."""
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+
+    def write_frame(self, change: FrameChange) -> None:
+        """Write all of a change or nothing; durable on return."""
+
+    def revision(self) -> int:
+        """Revision of the last change written."""
+
+    def sessions(self) -> Sequence[SessionRecord]:
+        """All sessions, by agent and number."""
+
+    def writers(self) -> Sequence[WriterRecord]:
+        """All writers, in the order in which they first wrote."""
+
+    def anchors(self) -> Iterator[AnchorRecord]:
+        """All anchors, by id."""
+
+    def next_frame_id(self) -> int:
+        """An id that no frame has."""
+
+    def find_frame(self, agent_id: str, session: int, camera: str, stamp_ns: int) -> tuple[int, frozenset[int]] | None:
+        """Id and the observation indices of a known frame; None: unknown."""
+
+    def live_tracks(self, agent_id: str, session: int, since_ns: int) -> list[tuple[str, str, int, int]]:
+        """(camera, track id, slot, newest stamp) of what was tracked since then."""
+
+    def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
+        """Whole entries by slot, ascending; None: all."""
+
+    def views(self) -> Iterator[StoredView]:
+        """All frames that kept their depth, oldest first."""
+
+    def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
+        """Base poses in [start_ns, end_ns), oldest first."""
+
+    def trail_around(self, agent_id: str, session: int, stamp_ns: int) -> tuple[TrailRecord | None, TrailRecord | None]:
+        """The last base pose not after the stamp and the first not before it."""
+
+    def map_frames(self) -> dict[str, str]:
+        """Name of the fixed frame of each map id."""
+
+    def events(
+        self, since_ns: int | None = None, until_ns: int | None = None, slots: Collection[int] | None = None
+    ) -> list[StoredEvent]:
+        """Events that may have happened in [since_ns, until_ns) by their bounds (unknown: their stamp), by stamp."""
+
+    def add_episode(self, episode: StoredEpisode, revision: int) -> None:
+        """Store an episode; one with the same id is kept as it is."""
+
+    def episodes(self, start_ns: int, end_ns: int) -> list[StoredEpisode]:
+        """Episodes that overlap [start_ns, end_ns), oldest first."""
+
+    def set_regions(self, regions: Sequence[Region], revision: int) -> None:
+        """Replace all regions."""
+
+    def regions(self) -> list[Region]:
+        """All regions, by name."""
+
+    def counts(self) -> dict[str, int]:
+        """Number of rows by kind."""
+
+    def problems(self) -> list[str]:
+        """What an integrity check finds; empty: sound."""
+
+    def backup(self, target: Path) -> int:
+        """A consistent copy; gives its size in bytes."""
+
+    def size_bytes(self) -> int:
+        """Size on disk."""
+
+    def close(self) -> None:
+        """Release the store."""

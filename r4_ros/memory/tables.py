@@ -1,0 +1,113 @@
+"""Growing numpy tables: the columns that queries run over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Column = npt.NDArray[Any]
+
+
+class Table:
+    """Named columns of equal length; ``table["name"]`` is a view on the rows in use."""
+
+    def __init__(self, **columns: tuple[npt.DTypeLike, int]) -> None:
+        """Each column: its dtype and width (0: one value a row)."""
+        self.rows = 0
+        self._capacity = 64
+        self._columns: dict[str, Column] = {
+            name: np.zeros((64, width) if width else 64, dtype) for name, (dtype, width) in columns.items()
+        }
+
+    def __getitem__(self, name: str) -> Column:
+        return self._columns[name][: self.rows]
+
+    def extend(self, count: int) -> int:
+        """Append rows of zeros; gives the first one's number."""
+        first = self.rows
+        self.rows += count
+        if self.rows > self._capacity:
+            self._capacity = max(self.rows, 2 * self._capacity)
+            for name, column in self._columns.items():
+                grown = np.zeros((self._capacity, *column.shape[1:]), column.dtype)
+                grown[:first] = column[:first]
+                self._columns[name] = grown
+        return first
+
+    def nbytes(self) -> int:
+        """Memory taken."""
+        return sum(column.nbytes for column in self._columns.values())
+
+
+class PartTable(Table):
+    """Rows that belong to slots, any number each, oldest first; dead rows have slot -1.
+
+    ``last`` gives each slot's newest row (-1: none), the column ``prev`` the row before.
+    """
+
+    def __init__(self, **columns: tuple[npt.DTypeLike, int]) -> None:
+        super().__init__(slot=(np.int32, 0), prev=(np.int32, 0), **columns)
+        self.last: npt.NDArray[np.int32] = np.full(64, -1, np.int32)
+        self._counts: npt.NDArray[np.int32] = np.zeros(64, np.int32)
+
+    def assign(self, slot: int, count: int, first_changed: int) -> list[int]:
+        """Make the slot have ``count`` rows; gives its rows from number ``first_changed`` on, to be written."""
+        self._make_room(slot)
+        while self._counts[slot] > count:
+            row = self.last[slot]
+            self["slot"][row] = -1
+            self.last[slot] = self["prev"][row]
+            self._counts[slot] -= 1
+        missing = count - int(self._counts[slot])
+        first = self.extend(missing)
+        for row in range(first, first + missing):
+            self["slot"][row] = slot
+            self["prev"][row] = self.last[slot]
+            self.last[slot] = row
+        self._counts[slot] = count
+        return self._newest(slot, count - first_changed)
+
+    def _newest(self, slot: int, count: int) -> list[int]:
+        rows: list[int] = []
+        row = int(self.last[slot])
+        while len(rows) < count:
+            rows.append(row)
+            row = int(self["prev"][row])
+        return rows[::-1]
+
+    def rows_of(self, slot: int) -> list[int]:
+        """The rows of a slot, oldest first."""
+        return self._newest(slot, int(self._counts[slot])) if slot < len(self.last) else []
+
+    def _make_room(self, slot: int) -> None:
+        if slot >= len(self.last):
+            room = max(slot + 1, 2 * len(self.last)) - len(self.last)
+            self.last = np.concatenate([self.last, np.full(room, -1, np.int32)])
+            self._counts = np.concatenate([self._counts, np.zeros(room, np.int32)])
+
+
+class Codes:
+    """Small numbers for repeated strings, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._codes: dict[str, int] = {}
+
+    def code(self, text: str) -> int:
+        """The number of a text; a new one where it is new."""
+        code = self._codes.get(text)
+        if code is None:
+            code = self._codes[text] = len(self.texts)
+            self.texts.append(text)
+        return code
+
+    def find(self, text: str) -> int:
+        """The number of a text, -1 where it isn't known."""
+        return self._codes.get(text, -1)
+
+    def find_all(self, texts: Sequence[str]) -> list[int]:
+        """The numbers of those that are known."""
+        return [self._codes[text] for text in texts if text in self._codes]

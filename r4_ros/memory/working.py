@@ -1,0 +1,75 @@
+"""Entries while a frame is worked in: read through a bounded cache, changed aside, applied after the commit."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection
+
+from r4_ros.memory.store import EntryChange, MemoryStore, StoredEntry
+
+CACHE_ENTRIES = 50_000
+
+
+class EntryCache:
+    """The entries used last; others come from the store."""
+
+    def __init__(self, store: MemoryStore, limit: int = CACHE_ENTRIES) -> None:
+        self._store = store
+        self._limit = limit
+        self._entries: OrderedDict[int, StoredEntry] = OrderedDict()
+
+    def get(self, slot: int) -> StoredEntry:
+        """The entry of a slot, which must exist."""
+        return self.get_many((slot,))[0]
+
+    def get_many(self, slots: Collection[int]) -> list[StoredEntry]:
+        """The entries of existing slots, in the given order."""
+        found = {slot: self._entries[slot] for slot in slots if slot in self._entries}
+        missing = [slot for slot in slots if slot not in found]
+        if missing:
+            found.update((stored.slot, stored) for stored in self._store.entries(missing))
+        for slot in slots:
+            self.put(found[slot])
+        return [found[slot] for slot in slots]
+
+    def put(self, stored: StoredEntry) -> None:
+        """Take over an entry as it is now."""
+        self._entries[stored.slot] = stored
+        self._entries.move_to_end(stored.slot)
+        if len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+
+
+class Working:
+    """The entries that a frame changes, before they are stored."""
+
+    def __init__(self, cache: EntryCache, next_slot: int) -> None:
+        self._cache = cache
+        self._next_slot = next_slot
+        self._before: dict[int, StoredEntry | None] = {}
+        self._after: dict[int, StoredEntry] = {}
+
+    def get(self, slot: int) -> StoredEntry:
+        """An entry as this frame has left it so far."""
+        return self._after[slot] if slot in self._after else self._cache.get(slot)
+
+    def new_slot(self) -> int:
+        """The slot of a new entry."""
+        slot = self._next_slot
+        self._next_slot += 1
+        self._before[slot] = None
+        return slot
+
+    def put(self, stored: StoredEntry) -> None:
+        """Change an entry, or add one in a new slot."""
+        if stored.slot not in self._before:
+            self._before[stored.slot] = self._cache.get(stored.slot)
+        self._after[stored.slot] = stored
+
+    def added(self) -> list[StoredEntry]:
+        """The entries that are new with this frame."""
+        return [self._after[slot] for slot, before in self._before.items() if before is None]
+
+    def changes(self) -> tuple[EntryChange, ...]:
+        """What to store, by slot."""
+        return tuple(EntryChange(self._before[slot], self._after[slot]) for slot in sorted(self._after))
