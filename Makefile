@@ -30,7 +30,7 @@ test:  ## all tests that need no vision models (PYTEST_ARGS="-k name" for some)
 
 test-vision:  ## the tests that need torch and the vision models
 	@.ci/setup test vision
-	@$(IN_ROS) python -m pytest -m vision $(PYTEST_ARGS)
+	@$(IN_ROS) python -m pytest -m vision $(PYTEST_ARGS) || [ $$? -eq 5 ]  # 5: there are none
 
 lint:  ## ruff, formatting, mypy --strict on the core and the rooms; the scripts and Dockerfiles too
 	@.ci/setup lint

