@@ -66,7 +66,7 @@ def test_ros_without_generators_names_the_package(machine: Machine) -> None:
 
 
 def test_platform_without_wheels_is_sent_to_a_ros_install(machine: Machine) -> None:
-    machine.fake("uname", 'case $1 in -m) echo aarch64;; -s) echo Linux;; esac')
+    machine.fake("uname", "case $1 in -m) echo aarch64;; -s) echo Linux;; esac")
     done = machine.setup()
     assert done.returncode == 1
     assert "aarch64" in done.stderr
