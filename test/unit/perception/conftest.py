@@ -1,4 +1,4 @@
-"""Messages as perception sees them: objects with the attributes of sensor_msgs and tf2_msgs."""
+"""Messages as perception sees them (objects with the attributes of sensor_msgs and tf2_msgs), and scenes of boxes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from r4_ros.core.model import NS_PER_S, Pose
+from r4_ros.core.geometry import rotation_matrix
+from r4_ros.core.model import IDENTITY, NS_PER_S, Intrinsics, Pose, Vec3
 
 
 class Messages:
@@ -85,3 +86,33 @@ class Messages:
 @pytest.fixture(scope="session")
 def messages() -> Messages:
     return Messages()
+
+
+class Scene:
+    """Depth images of boxes aligned with the map's axes, by exact ray casting from a camera's pose in the map."""
+
+    def __init__(self, camera: Intrinsics, boxes: list[tuple[Vec3, Vec3]], pose: Pose = IDENTITY) -> None:
+        self.camera, self.boxes, self.pose = camera, boxes, pose
+
+    def render(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Depth float32 [H, W] (0: nothing hit) and the index of the box that is seen, -1 where none."""
+        rows, columns = np.mgrid[: self.camera.height, : self.camera.width]
+        x = (columns - self.camera.cx) / self.camera.fx
+        y = (rows - self.camera.cy) / self.camera.fy
+        rays = np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3) @ rotation_matrix(self.pose.orientation).T
+        best, who = np.full(len(rays), np.inf), np.full(len(rays), -1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for i, (centre, extent) in enumerate(self.boxes):
+                low = (np.asarray(centre) - np.asarray(extent) / 2 - self.pose.position) / rays
+                high = (np.asarray(centre) + np.asarray(extent) / 2 - self.pose.position) / rays
+                near, far = np.minimum(low, high).max(axis=1), np.maximum(low, high).min(axis=1)
+                hit = (near <= far) & (near > 0) & (near < best)
+                best[hit], who[hit] = near[hit], i
+        depth = np.where(np.isfinite(best), best, 0).astype(np.float32)
+        shape = (self.camera.height, self.camera.width)
+        return depth.reshape(shape), who.reshape(shape)
+
+
+@pytest.fixture(scope="session")
+def scene() -> type[Scene]:
+    return Scene
