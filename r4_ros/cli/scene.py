@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from r4_ros.core.geometry import corners, yaw_of
-from r4_ros.core.model import Box, EntryState, Event, EventKind, PlacedEntry, Region, TrailPoint
+from r4_ros.core.model import Box, EntryState, Event, EventKind, Evidence, PlacedEntry, Region, TrailPoint
 
 Point = tuple[float, float]
 
@@ -66,7 +66,7 @@ class Scene:
 
 
 def make_scene(
-    placed: Iterable[PlacedEntry],
+    placed: Iterable[PlacedEntry | Evidence],
     trails: Iterable[Sequence[TrailPoint]],
     regions: Iterable[Region] = (),
     events: Iterable[Event] = (),
@@ -113,7 +113,7 @@ def _turn(a: Point, b: Point, c: Point) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def _thing(entry: PlacedEntry, old_place: Point | None) -> Thing:
+def _thing(entry: PlacedEntry | Evidence, old_place: Point | None) -> Thing:
     top = entry.box.pose.position[2] + entry.box.extent[2] / 2
     thing = Thing(entry.entry_id, entry.agent_id, entry.label, footprint(entry.box), top, entry.state, old_place)
     if old_place and (entry.state is EntryState.GONE or math.dist(old_place, thing.centre) < 0.1):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from r4_ros.core.errors import InvalidArgument
-from r4_ros.core.model import NS_PER_S, Entry, EntryState, PlacedEntry, Query
+from r4_ros.core.model import NS_PER_S, Query
 
 if TYPE_CHECKING:
     from r4_ros.cli.scene import Scene
@@ -30,6 +29,8 @@ UNITS_S = {
     "d": 86400,
     "day": 86400,
 }
+ALL = 10**6
+DEADLINE_S = 60.0
 AGO = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s+ago")
 
 
@@ -71,11 +72,11 @@ def scene_of(library: Library, at: str = "", agents: Collection[str] = ()) -> Sc
     if unknown:
         raise InvalidArgument(f"the memory knows no agent {', '.join(unknown)}; it knows {', '.join(known) or 'none'}")
     chosen = [agent for agent in known if not agents or agent in agents]
-    newest_ns = library.newest_stamp() or 0
+    newest_ns = library.newest_stamp()
     at_ns = parse_time(at, newest_ns) if at else newest_ns
-    placed = library.placed() if at_ns >= newest_ns else _placed_then(library, at_ns)
+    known_then = library.retrieve(Query(agents=tuple(chosen), now_ns=at_ns, limit=ALL), deadline_s=DEADLINE_S)
     return make_scene(
-        (entry for entry in placed if entry.agent_id in chosen),
+        known_then.entries,
         [library.trail(agent, 0, at_ns + 1) for agent in chosen],
         library.regions(),
         (event for event in library.events() if event.stamp_ns <= at_ns),
@@ -104,24 +105,3 @@ def parse_time(text: str, newest_ns: int) -> int:
             f"can't read the time '{text}'; give nanoseconds, seconds like 75.5s, 2026-05-01T12:00:00 or '30s ago'"
         ) from None
     return round((moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp() * 1e6) * 1000
-
-
-def state_at(entry: Entry, at_ns: int) -> EntryState | None:
-    """What was believed of an entry then; None: it wasn't known yet."""
-    if any(p.start <= at_ns < p.end for p in entry.presence):
-        return EntryState.PRESENT
-    if any(p.end <= at_ns for p in entry.presence):
-        return EntryState.GONE
-    return None
-
-
-def _placed_then(library: Library, at_ns: int) -> list[PlacedEntry]:
-    states = {entry.entry_id: state_at(entry, at_ns) for entry in library.entries()}
-    found = library.retrieve(Query(entry_ids=tuple(states), at_ns=at_ns, now_ns=at_ns, limit=max(len(states), 1)))
-    boxes = {evidence.entry_id: evidence.box for evidence in found.entries}
-    then = []
-    for entry in library.placed():
-        state, box = states.get(entry.entry_id), boxes.get(entry.entry_id)
-        if state is not None and box is not None:
-            then.append(replace(entry, state=state, box=box, last_seen=min(entry.last_seen, at_ns)))
-    return then

@@ -1,4 +1,4 @@
-"""``r4 view``: times in words, what was believed then, and whose memory is drawn."""
+"""``r4 view``: times as people write them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r4_ros.cli.view import parse_time, state_at
+from r4_ros.cli.view import parse_time
 from r4_ros.core.errors import InvalidArgument
-from r4_ros.core.model import FOREVER, NS_PER_S, Entry, EntryState, Interval, Presence
+from r4_ros.core.model import NS_PER_S
 
 NEWEST = 1_000 * NS_PER_S
 
@@ -47,20 +47,3 @@ def test_a_time_that_cannot_be_read_is_refused_with_examples(text: str) -> None:
 def test_iso_times_are_exact_to_the_microsecond(moment: datetime) -> None:
     seconds = int(moment.replace(microsecond=0, tzinfo=timezone.utc).timestamp())
     assert parse_time(moment.isoformat(), 0) == seconds * NS_PER_S + moment.microsecond * 1000
-
-
-def test_what_was_believed_then() -> None:
-    entry = Entry(
-        "e", "robot", 1, 0, "", "mug", (), (), (Interval(10, 21), Interval(50, 51)),
-        (Presence(5, 10, 20, 30), Presence(40, 50, 50, FOREVER)),
-    )  # fmt: skip
-    states = {t: state_at(entry, t) for t in (9, 10, 29, 30, 49, 50, 10**18)}
-    assert states == {
-        9: None,
-        10: EntryState.PRESENT,
-        29: EntryState.PRESENT,
-        30: EntryState.GONE,
-        49: EntryState.GONE,
-        50: EntryState.PRESENT,
-        10**18: EntryState.PRESENT,
-    }
