@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Verdict
 from r4_ros.reasoner import wording
-from r4_ros.reasoner.keys import EGO, By, Form, Plan, Reference, references
+from r4_ros.reasoner.keys import EGO, By, Form, Plan, Reference, Relation, references
 from r4_ros.reasoner.run import Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
@@ -52,6 +52,10 @@ def not_seen(text: str, value: AnswerValue = None, evidence: Sequence[Evidence] 
 def unsupported(reason: str) -> Draft:
     """The question can't be answered; says why."""
     return Draft(reason, Verdict.UNSUPPORTED)
+
+
+PLACES_LOOKED_AT = (Relation.ON, Relation.IN, Relation.AT, Relation.NEAR, Relation.NEXT_TO)
+"""Relations whose place the memory's coverage describes; 'left of me' may reach beyond it."""
 
 
 def is_present(plan: Plan, found: Found) -> bool:
@@ -120,18 +124,26 @@ def absent(run: Run, found: Found) -> Draft:
     what = f"{noun(plan, index)}{place_asked(plan, index)}{time_asked(run, found)}"
     if index < len(plan.steps) - 1:
         return not_seen(f"I know no {what}.", _empty_value(plan))
-    covered = retrieval.coverage >= COVERED and bool(plan.steps[index].spatial)
+    keys = plan.steps[index].spatial
+    covered = retrieval.coverage >= COVERED and bool(keys) and all(k.relation in PLACES_LOOKED_AT for k in keys)
     if covered and plan.form in (Form.EXISTS, Form.COUNT, Form.IDENTIFY):
-        looked = retrieval.last_looked
-        seen = f" I looked there {wording.when(looked, run.now_ns, run.zone)}." if looked is not None else ""
-        text = (
-            f"No {what}.{seen}" if plan.form is not Form.IDENTIFY else f"Nothing that I know{place_asked(plan)}.{seen}"
-        )
-        return Draft(text, Verdict.ANSWERED, _empty_value(plan), (), 0.9 * retrieval.coverage)
-    text = f"I have seen no {what}."
+        return _no(run, found, what)
+    text = f"I have seen no {what}." if plan.steps[index].semantic.text else f"I have seen nothing{what[5:]}."
     if retrieval.coverage >= 0 and plan.steps[index].spatial:
         text += f" I have looked at {retrieval.coverage:.0%} of that place."
     return not_seen(text, _empty_value(plan))
+
+
+def _no(run: Run, found: Found, what: str) -> Draft:
+    """'No', as the place was looked at; STALE if that is too long ago for a question about now."""
+    plan, looked = found.plan, found.retrieval.last_looked
+    seen = f" I looked there {wording.when(looked, run.now_ns, run.zone)}." if looked is not None else ""
+    named = plan.form is not Form.IDENTIFY and plan.target.semantic.text and not plan.target.semantic.anything
+    text = f"No {what}.{seen}" if named else f"Nothing that I know{place_asked(plan)}{time_asked(run, found)}.{seen}"
+    age_s = (run.now_ns - looked) / NS_PER_S if looked is not None else 0.0
+    stale = is_present(plan, found) and age_s > run.stale_s
+    sure = 0.9 * found.retrieval.coverage * (run.stale_s / age_s if stale else 1.0)
+    return Draft(text, Verdict.STALE if stale else Verdict.ANSWERED, _empty_value(plan), (), sure)
 
 
 def _empty_value(plan: Plan) -> AnswerValue:
@@ -153,14 +165,14 @@ def gone(run: Run, evidence: Sequence[Evidence], plan: Plan) -> Draft:
     return not_seen(text, None, (latest,))
 
 
-def staled(run: Run, draft: Draft, stale_s: float) -> Draft:
-    """A present-tense answer from sightings that are older than ``stale_s`` says so."""
+def staled(run: Run, draft: Draft) -> Draft:
+    """A present-tense answer from sightings that are older than the configured age says so."""
     if draft.verdict is not Verdict.ANSWERED or not draft.evidence:
         return draft
     if all(e.state is EntryState.GONE for e in draft.evidence):
         return draft
     age_s = (run.now_ns - min(e.last_seen for e in draft.evidence)) / NS_PER_S
-    if age_s <= stale_s:
+    if age_s <= run.stale_s:
         return draft
     text = f"{draft.text} That is {wording.age(age_s)} old; it may have changed."
-    return replace(draft, text=text, verdict=Verdict.STALE, confidence=draft.confidence * stale_s / age_s)
+    return replace(draft, text=text, verdict=Verdict.STALE, confidence=draft.confidence * run.stale_s / age_s)

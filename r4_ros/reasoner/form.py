@@ -90,7 +90,7 @@ def _core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int
         return inner
     if lowers[i] in WH or lowers[i] in AUXILIARIES:
         return i
-    preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",))
+    preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",), ("when",))
     if preposition:
         return i + 1
     verb = reading.words[i].lemma

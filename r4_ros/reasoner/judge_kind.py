@@ -13,17 +13,18 @@ from r4_ros.reasoner.run import VIEW_RELATIONS, Found, Run
 
 
 def exists(run: Run, found: Found) -> Draft:
-    """Yes, with the best one's place and age."""
-    best = best_first(found)[0]
-    where = wording.point(best.box.pose.position)
+    """Yes, with each one's place, and the age of the latest sighting."""
+    evidence = best_first(found)
+    best = evidence[0]
     seen = wording.when(best.last_seen, run.now_ns, run.zone)
-    count = len(found.evidence)
-    many = (
-        f"{wording.plural(noun(found.plan), count)}; the latest" if count > 1 else wording.article(wording.thing(best))
-    )
+    place, time = place_asked(found.plan), time_asked(run, found)
     past = "was" if found.plan.past or found.window.bounded else "is"
-    text = f"Yes, {many}{place_asked(found.plan)} {past} at {where}{time_asked(run, found)}; last seen {seen}."
-    return answered(text, True, [best])
+    if len(evidence) == 1:
+        text = f"Yes, {wording.article(wording.thing(best))}{place} {past} at {_where(best)}{time}; last seen {seen}."
+    else:
+        each = wording.listed([f"{wording.article(wording.thing(e))} at {_where(e)}" for e in evidence], 3)
+        text = f"Yes, {wording.plural(noun(found.plan), len(evidence))}{place}{time}: {each}; last seen {seen}."
+    return answered(text, True, evidence[:5])
 
 
 def count(run: Run, found: Found) -> Draft:
@@ -48,13 +49,13 @@ def identify(run: Run, found: Found) -> Draft:
         told = wording.listed([f"{wording.article(wording.thing(e))} at {_where(e)}" for e in evidence])
         return ambiguous(f"{told} are about equally far out.", evidence, labels)
     nearest = evidence[0]
-    seen = wording.ago(min(e.last_seen for e in evidence), run.now_ns)
+    seen = "last seen " + wording.ago(min(e.last_seen for e in evidence), run.now_ns)
     text = f"{wording.inventory(evidence)}{place}{time}"
     if len(evidence) == 1:
         text += f", at {_where(nearest)}"
     elif plan.target.spatial:
         text += f"; the nearest is the {wording.thing(nearest)} at {_where(nearest)}"
-    text = f"{text[:1].upper()}{text[1:]}; seen {seen}."
+    text = f"{text[:1].upper()}{text[1:]}; {seen}."
     unsure = _uncertain_anchor(found)
     if unsure:
         return ambiguous(f"{unsure} {text}", evidence, labels)

@@ -130,8 +130,8 @@ def distance(run: Run, found: Found) -> Draft:
     text = f"The {wording.thing(best)} {_is(found, best)} {metres:.2f} m away{time_asked(run, found)}."
     if len(far) > 1 and plan.target.definite and plan.target.superlative is None:
         others = wording.listed([f"{d:.2f} m" for d, _ in far[1:]])
-        return ambiguous(f"{text} That is the nearest; others: {others}.", found.evidence, metres)
-    return answered(text, metres, [best])
+        return ambiguous(f"{text} That is the nearest; others: {others}.", found.evidence, round(metres, 4))
+    return answered(text, round(metres, 4), [best])
 
 
 def _between(found: Found, others: Sequence[Evidence]) -> Draft:
@@ -145,7 +145,7 @@ def _between(found: Found, others: Sequence[Evidence]) -> Draft:
         return not_seen(f"I know only one {noun(found.plan)}.", None, found.evidence)
     pairs.sort(key=lambda p: p[0])
     metres, a, b = pairs[0]
-    gap = box_gap(a.box, b.box)
+    gap, metres = box_gap(a.box, b.box), round(metres, 4)
     text = (
         f"The {wording.thing(a)} and the {wording.thing(b)} are {metres:.2f} m apart, centre to centre; "
         f"{gap:.2f} m between their nearest sides."

@@ -47,12 +47,12 @@ def event_time(run: Run, found: Found, key: EventKey) -> Draft:
     first = any(k.op is TemporalOp.FIRST for k in found.plan.target.temporal)
     event = events[0] if first else events[-1]
     cited = [e for e in found.evidence if e.entry_id == event.entry_id]
-    return answered(f"{event_text(run, event)}.", event.stamp_ns, cited)
+    return answered(_sentence(event_text(run, event)), event.stamp_ns, cited)
 
 
 def event_text(run: Run, event: Event) -> str:
-    """'The cup was moved 20 s ago, at 10:02:13 UTC, from (..) m to (..) m', with its bounds where they are wide."""
-    text = f"The {event.label} {HAPPENED[event.kind]} {wording.when(event.stamp_ns, run.now_ns, run.zone)}"
+    """'the cup was moved 20 s ago, at 10:02:13 UTC, from (..) m to (..) m', with its bounds where they are wide."""
+    text = f"the {event.label} {HAPPENED[event.kind]} {wording.when(event.stamp_ns, run.now_ns, run.zone)}"
     if event.kind is EventKind.MOVED and event.from_place is not None:
         text += f", from {wording.point(event.from_place)} to {wording.point(event.place)}"
     if event.kind is EventKind.DISAPPEARED:
@@ -61,6 +61,10 @@ def event_text(run: Run, event: Event) -> str:
         early, late = (wording.ago(t, run.now_ns) for t in (event.earliest_ns, event.latest_ns))
         text += f" (it happened between {early} and {late})"
     return text
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _what(key: EventKey) -> str:
@@ -82,13 +86,13 @@ def changed(run: Run, found: Found) -> Draft:
     cited.sort(key=lambda e: -newest[e.entry_id].stamp_ns)
     told = "; ".join(event_text(run, newest[e.entry_id]) for e in cited[:5])
     if plan.form is Form.COUNT:
-        return answered(f"{len(cited)}. {told}.", len(cited), cited)
+        return answered(f"{len(cited)}: {told}.", len(cited), cited)
     if plan.form is Form.LOCATE:
         last = newest[cited[0].entry_id]
-        return answered(f"{told}.", last.place, cited, cited[0].frame)
+        return answered(_sentence(told), last.place, cited, cited[0].frame)
     if plan.form is Form.EXISTS:
-        return answered(f"Yes. {told}.", True, cited)
-    return answered(f"{told}.", tuple(dict.fromkeys(e.label for e in cited)), cited)
+        return answered(f"Yes: {told}.", True, cited)
+    return answered(_sentence(told), tuple(dict.fromkeys(e.label for e in cited)), cited)
 
 
 def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
@@ -98,7 +102,7 @@ def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
     events = [e for e in events if e.latest_ns >= window.start_ns and e.earliest_ns < window.end_ns]
     if events:
         cited = [e for e in found.evidence if e.entry_id == events[-1].entry_id]
-        return answered(f"{'No' if negate else 'Yes'}. {event_text(run, events[-1])}.", not negate, cited)
+        return answered(f"{'No' if negate else 'Yes'}: {event_text(run, events[-1])}.", not negate, cited)
     lost = [e for e in found.evidence if e.state is EntryState.GONE]
     if lost and "moved" in key.kinds:
         last = max(lost, key=lambda e: e.last_seen)
@@ -111,7 +115,7 @@ def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
     first, last_seen = (wording.ago(t, run.now_ns) for t in (best.first_seen, best.last_seen))
     text = f"I didn't notice that the {wording.thing(best)} {_what(key)}; I saw it from {first} until {last_seen}."
     draft = answered(f"{'Yes' if negate else 'No'}. {text}", negate, [best])
-    watched = best.state is EntryState.PRESENT and best.first_seen < best.last_seen
+    watched = best.state is not EntryState.GONE and best.first_seen < best.last_seen
     return draft if watched else replace(draft, verdict=Verdict.NOT_SEEN, text=text)
 
 
@@ -127,7 +131,7 @@ def still_there(run: Run, found: Found, plan: Plan) -> Draft:
         return answered(f"{'No' if yes else 'Yes'}. {text}", not yes, [best])
     moves = run.events_in(found.retrieval, [best], EventKey(kinds=("moved",)))
     if moves and plan.claim.still:
-        return answered(f"{'No' if yes else 'Yes'}. {event_text(run, moves[-1])}.", not yes, [best])
+        return answered(f"{'No' if yes else 'Yes'}: {event_text(run, moves[-1])}.", not yes, [best])
     text = f"{'Yes' if yes else 'No'}. The {wording.thing(best)} is at {where}, seen {when_seen}."
     return answered(text, yes, [best])
 

@@ -289,12 +289,15 @@ class Plan(Key):
         return self.steps[-1]
 
 
-def references(step: Step) -> list[Reference]:
-    """Everything a step refers to."""
+def anchors(step: Step) -> list[Reference]:
+    """What a step's place and order refer to."""
     found = [r for s in step.spatial for r in (s.reference, s.other) if r is not None]
     if step.superlative is not None and step.superlative.reference is not None:
         found.append(step.superlative.reference)
-    found += [
-        Reference(kind="step", step=t.event.step) for t in step.temporal if t.event is not None and t.event.step >= 0
-    ]
     return found
+
+
+def references(step: Step) -> list[Reference]:
+    """Everything a step refers to."""
+    events = [t.event.step for t in step.temporal if t.event is not None and t.event.step >= 0]
+    return anchors(step) + [Reference(kind="step", step=index) for index in events]

@@ -11,12 +11,12 @@ from r4_ros.core.model import EntryState, Question, TraceStep, Verdict
 from r4_ros.core.ports import Memory
 from r4_ros.reasoner import explain, judge_time, lexicon, wording, words
 from r4_ros.reasoner.decompose import plan as decompose
-from r4_ros.reasoner.draft import Draft, absent, gone, is_present, needs_ego, staled, unsupported
+from r4_ros.reasoner.draft import Draft, absent, gone, is_present, needs_ego, not_seen, staled, unsupported
 from r4_ros.reasoner.judge_kind import KINDS
 from r4_ros.reasoner.judge_place import PLACES
 from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.refine import Relaxation, relaxations
-from r4_ros.reasoner.run import Found, Run, UnknownRegion
+from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
 
 JUDGES = {**KINDS, **PLACES, Form.WHEN: judge_time.when}
 EVENT_FORMS = (Form.IDENTIFY, Form.COUNT, Form.LOCATE, Form.EXISTS)
@@ -34,16 +34,25 @@ def solve(memory: Memory, question: Question, config: ReasonerConfig) -> tuple[D
     rounds = max(1, question.max_rounds or config.max_rounds)
     deadline = time.monotonic() + (question.deadline_s if question.deadline_s > 0 else config.deadline_s)
     run = Run(
-        memory, question, question.ego_agent or config.agent_id, wording.zone_of(question.timezone), rounds, deadline
+        memory,
+        question,
+        ego_agent=question.ego_agent or config.agent_id,
+        zone=wording.zone_of(question.timezone),
+        max_rounds=rounds,
+        deadline=deadline,
+        stale_s=config.stale_s,
     )
     plan: Plan | None = None
     try:
         started = time.monotonic()
         plan = decompose(question.text)
         run.note("plan", explain.understood(plan), duration_s=time.monotonic() - started)
-        draft = _answer(run, plan, config)
+        draft = _answer(run, plan)
     except DeadlineExceeded:
         draft = Draft("I ran out of time before I could answer.", Verdict.TIMEOUT)
+    except UnknownAgent as unknown:
+        known = f" I know: {wording.listed(run.agents, 8)}." if run.agents else ""
+        draft = not_seen(f"I have nothing from a robot called '{unknown}'.{known}")
     except UnsupportedQuestion as error:
         draft = _unsupported(str(error), plan)
     run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
@@ -55,8 +64,8 @@ def _unsupported(reason: str, plan: Plan | None) -> Draft:
     return unsupported(f"I can't answer that: {reason}.{read}")
 
 
-def _answer(run: Run, plan: Plan, config: ReasonerConfig) -> Draft:
-    reason = plan.unsupported or REASONS.get(plan.form)
+def _answer(run: Run, plan: Plan) -> Draft:
+    reason = REASONS.get(plan.form) or plan.unsupported
     if reason:
         raise UnsupportedQuestion(reason)
     plan = _with_purpose(plan)
@@ -67,7 +76,7 @@ def _answer(run: Run, plan: Plan, config: ReasonerConfig) -> Draft:
         return Draft(f"Whose place is meant? I know {who}; name one.", Verdict.AMBIGUOUS)
     draft, unknown, found = _try(run, plan)
     if draft is not None:
-        return staled(run, draft, config.stale_s) if found is not None and is_present(plan, found) else draft
+        return staled(run, draft) if found is not None and is_present(plan, found) else draft
     base = absent(run, found) if found is not None else _no_region(run, unknown)
     if base.verdict is Verdict.NEVER_VISITED:
         return base
@@ -78,7 +87,7 @@ def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Foun
     """Run and judge a plan; no draft where nothing matched."""
     try:
         present_only = not plan.past and plan.claim is None and plan.event is None and plan.form is not Form.WHEN
-        found = run.execute(plan, present_only)
+        found = _over_time(run, plan, present_only)
         if not found.evidence and present_only and found.missing == len(plan.steps) - 1:
             found = _gone_too(run, plan, found)
         if plan.event is not None and plan.form in EVENT_FORMS and found.missing in (-1, len(plan.steps) - 1):
@@ -91,6 +100,20 @@ def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Foun
         return _checked(run, plan, found, draft), None, found
     except UnknownRegion as unknown:
         return None, unknown, None
+
+
+def _over_time(run: Run, plan: Plan, present_only: bool) -> Found:
+    """Run a plan; for a span of time at its start, middle and end, as things may come and go in between."""
+    found = run.execute(plan, present_only)
+    for at_ns in found.window.instants[1:]:
+        later = run.execute(plan, present_only, at_ns)
+        known = {e.entry_id for e in found.evidence}
+        new = tuple(e for e in later.evidence if e.entry_id not in known)
+        if not found.evidence:
+            found = later
+        elif new:
+            found.steps[-1] = (*found.evidence, *new)
+    return found
 
 
 def _gone_too(run: Run, plan: Plan, living: Found) -> Found:

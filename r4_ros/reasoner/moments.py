@@ -25,6 +25,7 @@ class Window:
     at_ns: int | None = None
     event: Event | None = None
     op: TemporalOp = TemporalOp.NONE
+    instants: tuple[int, ...] = ()  # a span is looked at here and there: things may come and go in it
 
     @property
     def bounded(self) -> bool:
@@ -66,7 +67,7 @@ def _meet(a: Window, b: Window) -> Window:
     if start >= end:
         raise UnsupportedQuestion("the times asked about exclude each other")
     at = next((t for t in (a.at_ns, b.at_ns) if t is not None and start <= t < end), None)
-    return Window(start, end, at, a.event or b.event, a.op)
+    return Window(start, end, at, a.event or b.event, a.op, tuple(t for t in a.instants if start <= t < end))
 
 
 def _one(key: TemporalKey, times: Times) -> Window:
@@ -100,7 +101,8 @@ def _clock_window(key: TemporalKey, times: Times) -> Window:
             end += 86400 * NS_PER_S
         if end > times.now_ns and key.end.day == 0 and start > times.now_ns:
             start, end = start - 86400 * NS_PER_S, end - 86400 * NS_PER_S
-        return Window(start, end, min(end - 1, times.now_ns), op=key.op)
+        last = max(start, min(end - 1, times.now_ns))
+        return Window(start, end, start, op=key.op, instants=(start, (start + last) // 2, last))
     if start > times.now_ns and key.start.day == 0:
         start -= 86400 * NS_PER_S
     if key.op is TemporalOp.BEFORE:

@@ -20,6 +20,7 @@ MODIFIER_TAGS = frozenset("JJ JJR JJS CD VBN VBG HYPH AFX RBS ADD".split()) | NO
 DETERMINER_TAGS = frozenset("DT PRP$ PDT WDT WP$".split())
 NEVER_NOUN = frozenset(
     """o'clock left right front behind ago yes no there here now then last first still currently else please many much
+    location whereabouts position distance
     far close near next other oh hi hey hello thanks color colour""".split()
 )
 SPELLING = {"wat": "what", "teh": "the", "wheres": "where is", "whats": "what is", "ur": "your", "atm": "at the moment"}
@@ -179,6 +180,8 @@ def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
         if word.tag == "POS" and last == i:
             i += 1
             continue
+        if last > start and (word.lower in words.STATES or word.lower in words.COLORS) and not _noun_follows(tokens, i):
+            break
         if word.tag not in MODIFIER_TAGS or word.lower in NEVER_NOUN or not word.lower[0].isalnum():
             break
         if word.tag in ("VBN", "VBG") and i == start:
@@ -190,6 +193,10 @@ def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
         if word.tag in NOUN_TAGS:
             last = i
     return last
+
+
+def _noun_follows(tokens: tuple[Word, ...], i: int) -> bool:
+    return i + 1 < len(tokens) and tokens[i + 1].tag in NOUN_TAGS
 
 
 def _phrase(tokens: tuple[Word, ...], named: dict[int, int], start: int, end: int) -> NounPhrase | None:

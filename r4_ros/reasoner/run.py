@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
 from r4_ros.core.model import (
     EntryState,
     Event,
+    EventKind,
     Evidence,
     Order,
     Pose,
@@ -69,6 +71,10 @@ class UnknownRegion(Exception):
     """A place is named that no region of the map has as its name."""
 
 
+class UnknownAgent(Exception):
+    """A robot is named that the memory has nothing of."""
+
+
 @dataclass
 class Found:
     """What a plan found: evidence per step, the last retrieval, the window, and the first step that found nothing."""
@@ -95,8 +101,11 @@ class Run:
     zone: tzinfo
     max_rounds: int
     deadline: float
+    stale_s: float
     now_ns: int = 0
     regions: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    begun: bool = False
     round: int = 1
     trace: list[TraceStep] = field(default_factory=list)
 
@@ -115,7 +124,8 @@ class Run:
         """One retrieval within the deadline, traced."""
         left = self.remaining_s()
         started = time.monotonic()
-        query = replace(query, now_ns=self.now_ns or self.question.now_ns, ego_agent=self.ego_agent)
+        now_ns = self.now_ns if self.begun else self.question.now_ns
+        query = replace(query, now_ns=now_ns, ego_agent=self.ego_agent if self.begun else "")
         found = self.memory.retrieve(replace(query, agents=query.agents or self.question.agents), left)
         self.note("retrieve", detail, len(found.entries), time.monotonic() - started)
         self.remaining_s()
@@ -126,20 +136,37 @@ class Run:
         probe = self.retrieve(Query(limit=1, order=Order.LAST_SEEN), "the memory: newest stamp, regions, agents")
         self.now_ns = self.question.now_ns if self.question.now_ns is not None else probe.now_ns
         self.regions = probe.regions
+        known = {*probe.ego_candidates, *(e.agent_id for e in probe.entries)}
+        known |= {probe.ego.agent_id} if probe.ego is not None else set()
+        self.agents = tuple(sorted(known))
+        if self.ego_agent not in known and not self.question.ego_agent:
+            self.ego_agent = ""  # the configured agent has no part in this memory
+        self.begun = True
         return probe
 
-    def execute(self, plan: Plan, present_only: bool) -> Found:
-        """Run all steps; stops at the first that finds nothing. Raises UnsupportedQuestion, UnknownRegion."""
+    def agents_named(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """Agents of the memory by the names in a question ('robot 2' is 'robot2'). Raises UnknownAgent."""
+        plain = {_plain(agent): agent for agent in self.agents}
+        unknown = [name for name in asked if _plain(name) not in plain]
+        if unknown:
+            raise UnknownAgent(unknown[0])
+        return tuple(plain[_plain(name)] for name in asked)
+
+    def execute(self, plan: Plan, present_only: bool, at_ns: int | None = None) -> Found:
+        """Run all steps; stops at the first that finds nothing. ``at_ns`` picks an instant of the asked window.
+
+        Raises UnsupportedQuestion, UnknownRegion and UnknownAgent.
+        """
         steps: list[tuple[Evidence, ...]] = []
         found = Found(plan, steps, Retrieval(0, self.now_ns), Window())
         for index, step in enumerate(plan.steps):
-            last = index == len(plan.steps) - 1
-            if last or not found.window.bounded:
-                found.window = self._window(plan, steps)
+            if index == _timed_from(plan):
+                window = self._window(plan, steps)
+                found.window = replace(window, at_ns=window.at_ns if at_ns is None else at_ns)
             states = LIVING if present_only and found.window.at_ns is None else ()
             query = self.query(plan, step, found, states)
-            if last and plan.event is not None:
-                query = replace(query, with_events=True, states=())
+            if index == len(plan.steps) - 1 and _asks_events(plan):
+                query = replace(query, with_events=True, states=(), temporal=self._changed(plan, found))
             found.retrieval = self.retrieve(query, explain.step_text(plan, index))
             steps.append(self.picked(step, found.retrieval, found))
             if not steps[-1]:
@@ -147,13 +174,21 @@ class Run:
                 break
         return found
 
+    def _changed(self, plan: Plan, found: Found) -> tuple[TemporalConstraint, ...]:
+        """'what was moved' asks of all things that changed; 'was the mug moved' of the mug, changed or not."""
+        if plan.event is None or plan.target.semantic.text:
+            return found.window.constraints()
+        return (TemporalConstraint(TemporalKind.CHANGED_IN, found.window.start_ns, found.window.end_ns),)
+
     def picked(self, step: Step, retrieval: Retrieval, found: Found) -> tuple[Evidence, ...]:
         """The entries that may be meant: known other kinds and the anchors themselves are refused."""
-        anchors = {e.entry_id for r in keys.references(step) if r.kind == "step" for e in found.steps[r.step]}
-        kept = tuple(e for e in retrieval.entries if e.entry_id not in anchors and is_meant(step, e))
+        themselves = {e.entry_id for r in keys.anchors(step) if r.kind == "step" for e in found.steps[r.step]}
+        kept = tuple(e for e in retrieval.entries if e.entry_id not in themselves and is_meant(step, e))
         if len(kept) < len(retrieval.entries):
             refused = sorted({e.label for e in retrieval.entries} - {e.label for e in kept})
             self.note("refuse", "another kind: " + ", ".join(refused) if refused else "the reference itself", len(kept))
+        if step.superlative is None:
+            return kept
         return viewpoint.extreme(step, kept, found.steps, self.ego_of(found))
 
     def ego_of(self, found: Found) -> Pose | None:
@@ -167,7 +202,7 @@ class Run:
     def query(self, plan: Plan, step: Step, found: Found, states: tuple[EntryState, ...]) -> Query:
         """Compile a step. Raises UnsupportedQuestion for what can't be computed yet."""
         semantic, window = step.semantic, found.window
-        named = tuple((a.name, a.value) for a in semantic.attributes if a.name and not a.negate)
+        named = tuple((a.name, a.value) for a in semantic.attributes if a.name not in ("", "owner") and not a.negate)
         text = "" if semantic.anything or semantic.name else semantic.text
         return Query(
             labels=semantic.labels,
@@ -176,7 +211,7 @@ class Run:
             exclude_labels=semantic.exclude,
             spatial=tuple(self.constraint(plan, key, found) for key in step.spatial),
             temporal=window.constraints(),
-            agents=step.agents,
+            agents=self.agents_named(step.agents),
             states=states,
             at_ns=window.at_ns,
             order=Order.SCORE,
@@ -254,18 +289,11 @@ class Run:
         """The events of these kinds that happened to these entries, oldest first."""
         kinds = {EVENT_KINDS[k] for k in key.kinds}
         ids = set(_ids(entries))
-        return sorted((e for e in retrieval.events if e.kind in kinds and e.entry_id in ids), key=lambda e: e.stamp_ns)
-
-    def changes(self, plan: Plan, window: Window, key: EventKey) -> Query:
-        """Any thing to which something happened in the window."""
-        step = plan.target.semantic
-        return Query(
-            labels=step.labels,
-            text="" if step.anything else step.text,
-            temporal=(TemporalConstraint(TemporalKind.CHANGED_IN, window.start_ns, window.end_ns),),
-            with_events=True,
-            limit=LIMIT,
-        )
+        moved_from = [e for e in retrieval.events if e.kind is EventKind.MOVED and e.from_place is not None]
+        found = [
+            e for e in retrieval.events if e.kind in kinds and e.entry_id in ids and not _found_again(e, moved_from)
+        ]
+        return sorted(found, key=lambda e: e.stamp_ns)
 
 
 def is_meant(step: Step, evidence: Evidence) -> bool:
@@ -280,6 +308,28 @@ def is_meant(step: Step, evidence: Evidence) -> bool:
     if semantic.name:
         return evidence.label.casefold() == semantic.text
     return lexicon.same_kind(semantic.text, evidence.label) is not False
+
+
+def _timed_from(plan: Plan) -> int:
+    """The first step that the asked time holds for: those that find the things of its events come before."""
+    return 1 + max((k.event.step for k in plan.target.temporal if k.event is not None), default=-1)
+
+
+def _asks_events(plan: Plan) -> bool:
+    claim = plan.claim
+    return plan.event is not None or (claim is not None and (claim.event is not None or claim.still))
+
+
+def _found_again(event: Event, moves: Sequence[Event]) -> bool:
+    """Whether what disappeared is known to have been moved: a thing of that kind came from that place."""
+    if event.kind is not EventKind.DISAPPEARED:
+        return False
+    alike = (m for m in moves if m.label == event.label and m.from_place is not None)
+    return any(math.dist(event.place, m.from_place or event.place) < 0.1 for m in alike)
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())
 
 
 def _ids(evidence: Sequence[Evidence]) -> tuple[str, ...]:

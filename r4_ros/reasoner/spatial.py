@@ -214,7 +214,7 @@ def _subject(reading: Reading, place: Place, before: list[Place], masked: frozen
     if i >= 0 and reading.lowers[i] == "and" and before:
         return before[-1].subject
     phrase = reading.phrase_at(i) if i >= 0 else None
-    if phrase is not None and place.anchor is phrase:
+    if phrase is not None and (place.anchor is phrase or phrase.head in masked):
         return None
     own = next((p for p in before if p.ego and p.anchor is None and p.end == i + 1), None)
     return own.subject if own is not None else phrase

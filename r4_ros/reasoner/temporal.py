@@ -187,6 +187,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     begin = i + 1
     if op is None or begin >= len(reading.lowers):
         return None
+    if reading.lowers[i : i + 2] == ("since", "when"):
+        return None
     if reading.lowers[i] == "when" and (asks_when(reading, i)):
         return None
     verb = reading.words[begin + 1] if begin + 1 < len(reading.words) else None
