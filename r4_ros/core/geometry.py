@@ -96,8 +96,15 @@ def rotation_angle(a: Quat, b: Quat) -> float:
 
 
 def rotate(q: Quat, v: Vec3) -> Vec3:
-    """A vector turned by a unit quaternion."""
-    return vec3(rotation_matrix(q) @ np.asarray(v))
+    """A vector turned by a unit quaternion: v + 2 w (u x v) + 2 u x (u x v)."""
+    x, y, z, w = q
+    a, b, c = (float(e) for e in v)
+    cx, cy, cz = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return (
+        a + w * cx + y * cz - z * cy,
+        b + w * cy + z * cx - x * cz,
+        c + w * cz + x * cy - y * cx,
+    )
 
 
 def compose(outer: Pose, inner: Pose) -> Pose:

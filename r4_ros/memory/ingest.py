@@ -92,6 +92,7 @@ class Ingest:
         """Sightings into entries; gives each one's slot."""
         matched = self._associator.match(seen, self._tracked(seen, frame, context), context)
         looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
+        self._cache.get_many([slot for slot in matched if slot is not None])
         slots, events, new = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:

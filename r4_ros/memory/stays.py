@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, vec3
+from r4_ros.core.geometry import bounds, compose, inverse, rotate, rotate_covariance, vec3
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -116,20 +116,22 @@ def merged(stay: Stay, seen: Seen, context: FrameContext) -> Stay:
     counted = replace(stay, count=stay.count + 1, whole=stay.whole + int(seen.whole))
     if not seen.whole and stay.whole:
         return counted
-    anchor = context.anchor_of(stay)
-    old_box = context.box(stay)
-    old_covariance = rotate_covariance(anchor.pose_in_map.orientation, stay.position_covariance)
+    back = inverse(context.anchor_of(stay).pose_in_map)
     if not seen.whole:
-        centre, extent = _union(old_box, seen)
-        covariance = old_covariance
-    elif not stay.whole:
-        centre, extent, covariance = seen.centre, seen.extent, _usable(seen.covariance)
-    else:
-        centre, covariance = _weighted(old_box.pose.position, old_covariance, seen.centre, _usable(seen.covariance))
+        centre, extent = _union(context.box(stay), seen)
+        return replace(counted, box=Box(Pose(_at(back, centre), stay.box.pose.orientation), extent))
+    centre, extent = _at(back, seen.centre), seen.extent
+    covariance = rotate_covariance(back.orientation, _usable(seen.covariance))
+    if stay.whole:
+        centre, covariance = _weighted(stay.box.pose.position, stay.position_covariance, centre, covariance)
         extent = _blended(stay.box.extent, seen.extent, max(1 / counted.whole, _LEAST_GAIN))
-    back = inverse(anchor.pose_in_map)
-    box = Box(Pose(compose(back, Pose(centre)).position, stay.box.pose.orientation), extent)
-    return replace(counted, box=box, position_covariance=rotate_covariance(back.orientation, covariance))
+    return replace(counted, box=Box(Pose(centre, stay.box.pose.orientation), extent), position_covariance=covariance)
+
+
+def _at(pose: Pose, point: Vec3) -> Vec3:
+    """A point of the pose's own frame in its parent frame."""
+    x, y, z = rotate(pose.orientation, point)
+    return pose.position[0] + x, pose.position[1] + y, pose.position[2] + z
 
 
 def _union(box: Box, seen: Seen) -> tuple[Vec3, Vec3]:

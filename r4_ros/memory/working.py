@@ -23,7 +23,7 @@ class EntryCache:
         return self.get_many((slot,))[0]
 
     def get_many(self, slots: Collection[int]) -> list[StoredEntry]:
-        """The entries of existing slots, in the given order."""
+        """The entries of existing slots, in the given order; from the store at once where they aren't here."""
         found = {slot: self._entries[slot] for slot in slots if slot in self._entries}
         missing = [slot for slot in slots if slot not in found]
         if missing:

@@ -1,0 +1,76 @@
+"""``r4 db``: look into a memory's database and check it, also while a node writes to it."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from r4_ros.memory.library import Library
+
+Db = Annotated[Path, typer.Option("--db", help="the memory's SQLite file")]
+AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group to the command line."""
+    group = typer.Typer(help="Look into a memory's database and check it.", no_args_is_help=True)
+    group.command("info")(info)
+    group.command("verify")(verify)
+    app.add_typer(group, name="db")
+
+
+def info(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+    """What the database holds: rows, agents, time span, size."""
+    with _opened(db) as library:
+        found = library.info()
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    _print_info(found)
+
+
+def verify(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+    """Check the file and whether its content fits together; exit status 1 where it doesn't."""
+    with _opened(db) as library:
+        problems = library.verify()
+    if as_json:
+        print(json.dumps({"path": str(db), "integrity": "damaged" if problems else "ok", "problems": problems}))
+    else:
+        print("\n".join(problems) if problems else f"{db}: sound")
+    if problems:
+        raise typer.Exit(1)
+
+
+def _opened(db: Path) -> Library:
+    from r4_ros.core.config import MemoryConfig
+    from r4_ros.memory.library import open_library
+
+    return open_library(db, MemoryConfig(), read_only=True)
+
+
+def _print_info(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None)
+    table.add_row("file", f"{found['path']} ({found['bytes'] / 1e6:.1f} MB)")
+    for kind, count in found["rows"].items():
+        table.add_row(kind, f"{count:,}")
+    for agent, known in found["agents"].items():
+        span = f"{_time(known['first_ns'])} to {_time(known['newest_ns'])}"
+        table.add_row(f"agent {agent}", f"{span}, {known['sessions']} session(s)")
+    for map_id, frame in found["maps"].items():
+        table.add_row(f"map {map_id}", f"frame {frame}")
+    Console().print(table)
+
+
+def _time(stamp_ns: int) -> str:
+    """A date where the stamp can be one, else seconds since the clock's start."""
+    if stamp_ns < 10**17:
+        return f"{stamp_ns / 1e9:.1f} s"
+    return datetime.fromtimestamp(stamp_ns / 1e9, tz=timezone.utc).isoformat(sep=" ", timespec="seconds")
