@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
@@ -52,6 +53,7 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
         self._kept_inactive = 0  # of them, those made in configure
         self._qos_problems: dict[str, str] = {}
+        self.reentrant = ReentrantCallbackGroup()  # for coroutines: awaiting one must not hold up other callbacks
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.parameters = Parameters(self, config, self.on_config)
         self.agent_id = agent_id_of(self.parameters.current, self.get_namespace())
@@ -228,7 +230,7 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
                 refused.outcome = outcome(error)
                 return refused
 
-        made = self.create_service(kind, name, callback)
+        made = self.create_service(kind, name, callback, callback_group=self.reentrant)
         return self.keep(made, self.destroy_service)
 
     def client(self, kind: Any, name: str) -> Any:

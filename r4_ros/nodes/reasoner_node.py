@@ -48,6 +48,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
             self._execute,
             goal_callback=lambda _: GoalResponse.ACCEPT if self.active else GoalResponse.REJECT,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=self.reentrant,
         )
         self.keep(server, lambda made: made.destroy())
 
