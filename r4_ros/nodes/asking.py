@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import rclpy
+from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
 from r4_ros import srv
@@ -24,7 +25,7 @@ def ask_service(question: Question, namespace: str = "") -> Answer:
     Raises NotReady where none is found, DeadlineExceeded, or the error that it sent.
     """
     prepare()
-    context = rclpy.Context()
+    context = Context()
     rclpy.init(context=context)
     executor = SingleThreadedExecutor(context=context)
     node = rclpy.create_node("r4_ask", namespace=namespace or None, context=context)
@@ -34,8 +35,8 @@ def ask_service(question: Question, namespace: str = "") -> Answer:
         return _call(executor, client, question, time.monotonic() + question.deadline_s + GRACE_S)
     finally:
         executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown(context=context)
+        node.destroy_node()  # type: ignore[no-untyped-call]
+        context.try_shutdown()
 
 
 def _call(executor: Any, client: Any, question: Question, until: float) -> Answer:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from r4_ros.core.model import Evidence, Query
+from r4_ros.core.model import NS_PER_S, Evidence, Query
 from r4_ros.reasoner import judge_time, lexicon, viewpoint, wording
 from r4_ros.reasoner.draft import Draft, ambiguous, answered, not_seen, noun, place_asked, time_asked, unsupported
-from r4_ros.reasoner.judge_place import best_first
+from r4_ros.reasoner.judge_place import FEW, best_first
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, Form
 from r4_ros.reasoner.run import VIEW_RELATIONS, Found, Run
 
@@ -33,7 +33,10 @@ def count(run: Run, found: Found) -> Draft:
     oldest = min(e.last_seen for e in found.evidence)
     things = wording.plural(noun(found.plan), number)
     text = f"{things[:1].upper()}{things[1:]}{place_asked(found.plan)}{time_asked(run, found)}; "
-    text += f"all seen within the last {wording.age((run.now_ns - oldest) / 1e9)}."
+    text += f"all seen within the last {wording.age((run.now_ns - oldest) / NS_PER_S)}."
+    rare = sum(e.count < FEW for e in found.evidence)
+    if rare:
+        text += f" {rare} of them I saw in fewer than {FEW} frames."
     return answered(text, number, found.evidence)
 
 

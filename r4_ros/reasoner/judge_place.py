@@ -13,6 +13,7 @@ from r4_ros.reasoner.keys import Form
 from r4_ros.reasoner.run import Found, Run
 
 SAME_PLACE_M = 0.3
+FEW = 3  # sightings; fewer may be a mistake of the detector
 
 
 def locate(run: Run, found: Found) -> Draft:
@@ -53,10 +54,10 @@ def _moved_from(run: Run, found: Found) -> Draft:
 
 
 def best_first(found: Found) -> list[Evidence]:
-    """Present before gone, then the latest seen, then the best match."""
+    """Present before gone, well seen before hardly seen, then the latest seen, then the best match."""
     if found.plan.target.superlative is not None:
         return list(found.evidence)
-    return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, -e.last_seen, -e.score))
+    return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, e.count < FEW, -e.last_seen, -e.score))
 
 
 def _places(evidence: Sequence[Evidence]) -> str:

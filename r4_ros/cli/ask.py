@@ -1,0 +1,166 @@
+"""``r4 ask``: a question to a memory in plain language, answered with evidence."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from r4_ros.core.errors import InvalidArgument, R4Error, Unavailable
+from r4_ros.core.model import NS_PER_S, Answer, Question
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from r4_ros.memory.library import Library
+
+VERDICT_STYLES = {"ANSWERED": "green", "STALE": "yellow", "AMBIGUOUS": "yellow", "NOT_SEEN": "cyan"}
+SHOWN = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ask")(ask)
+
+
+def ask(
+    question: Annotated[str | None, typer.Argument(help="the question; without it: ask one after the other")] = None,
+    db: Annotated[Path, typer.Option(help="database of the memory", metavar="FILE")] = Path("r4.db"),
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON document on stdout")] = False,
+    now: Annotated[str, typer.Option(help="what 'now' is: ns, '75.5s', ISO 8601 or '30s ago'; default: newest")] = "",
+    ego: Annotated[str, typer.Option(help="the agent that 'me' is", metavar="AGENT")] = "",
+    agents: Annotated[str, typer.Option(help="only what these saw, separated by commas")] = "",
+    timezone: Annotated[str, typer.Option(help="of clock times, like Europe/Berlin; default: UTC")] = "",
+    embedder: Annotated[str, typer.Option(help="minilm, or none: only equal words match")] = "minilm",
+    deadline: Annotated[float, typer.Option(help="seconds for an answer", min=0.1, max=600.0)] = 10.0,
+    trace: Annotated[bool, typer.Option(help="show how the answer was found")] = False,
+    ros: Annotated[bool, typer.Option("--ros", help="ask the running reasoner node instead of a file")] = False,
+    namespace: Annotated[str, typer.Option(help="of the running reasoner, with --ros")] = "",
+) -> None:
+    """Ask what was seen, where, when and by whom: "where is the mug", "what was moved", "what is on the table"."""
+    asked = Question(
+        question or "",
+        ego_agent=ego,
+        timezone=timezone,
+        agents=tuple(name.strip() for name in agents.split(",") if name.strip()),
+        deadline_s=deadline,
+    )
+    if ros:
+        _session(asked, _over_ros(namespace, now), as_json, trace)
+        return
+    with _open(db, embedder) as library:
+        _session(asked, _from_file(library, now), as_json, trace)
+
+
+def _open(db: Path, embedder: str) -> Library:
+    from r4_ros.adapters.embedders import make_embedder
+    from r4_ros.core.config import MemoryConfig
+    from r4_ros.memory.library import open_library
+
+    if not db.exists():
+        raise InvalidArgument(f"{db} isn't there: make it with `r4 replay` or `r4 sim`, or name another with --db")
+    return open_library(db, MemoryConfig(), make_embedder(embedder), read_only=True)
+
+
+def _from_file(library: Library, now: str) -> Callable[[Question], Answer]:
+    from dataclasses import replace
+
+    from r4_ros.cli.view import parse_time
+    from r4_ros.core.config import ReasonerConfig
+    from r4_ros.reasoner.answer import Reasoner
+
+    reasoner = Reasoner(library, ReasonerConfig())
+    now_ns = parse_time(now, library.newest_stamp()) if now else None
+    return lambda question: reasoner.answer(replace(question, now_ns=now_ns))
+
+
+def _over_ros(namespace: str, now: str) -> Callable[[Question], Answer]:
+    from dataclasses import replace
+
+    try:
+        from r4_ros.nodes.asking import ask_service
+    except ImportError as error:
+        raise Unavailable("--ros needs ROS 2: run `make setup`, or source your ROS and build the package") from error
+    from r4_ros.cli.view import parse_time
+
+    if now.strip().endswith("ago"):
+        raise InvalidArgument("--ros doesn't know the newest stamp: give --now as ns, seconds or ISO 8601")
+    now_ns = parse_time(now, 0) if now else None
+    return lambda question: ask_service(replace(question, now_ns=now_ns), namespace)
+
+
+def _session(asked: Question, answer: Callable[[Question], Answer], as_json: bool, trace: bool) -> None:
+    """Answer the one question, or all that are typed until an empty line or the end of input."""
+    from dataclasses import replace
+
+    if asked.text or as_json:
+        _show(answer(asked), as_json, trace)
+        return
+    while True:
+        try:
+            text = input("? ")
+        except EOFError:
+            return
+        if not text.strip():
+            return
+        try:
+            _show(answer(replace(asked, text=text)), as_json, trace)
+        except R4Error as error:
+            print(f"r4: {error}", file=sys.stderr)
+
+
+def _show(answer: Answer, as_json: bool, trace: bool) -> None:
+    if as_json:
+        from r4_ros.reasoner.answer import answer_to_dict
+
+        print(json.dumps(answer_to_dict(answer), ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    style = VERDICT_STYLES.get(answer.verdict.value, "red")
+    console.print(Text(answer.text, style="bold"))
+    console.print(Text(answer.verdict.value, style=style), Text(f"{answer.form}  confidence {answer.confidence:.2f}"))
+    if answer.evidence:
+        console.print(_table(answer))
+    if trace:
+        _show_trace(console, answer)
+
+
+def _table(answer: Answer) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_edge=False, pad_edge=False)
+    for title in ("entry", "thing", "x", "y", "z", "last seen", "by", "state", "sightings"):
+        table.add_column(title, justify="right" if title in ("x", "y", "z", "sightings") else "left")
+    for e in answer.evidence[:SHOWN]:
+        attributes = " ".join(value for _, value in e.attributes)
+        thing = f"{e.label} ({attributes})" if attributes else e.label
+        place = [f"{v:.2f}" for v in e.box.pose.position]
+        cells = [
+            e.entry_id[:8],
+            thing,
+            *place,
+            f"{e.last_seen / NS_PER_S:.2f} s",
+            e.agent_id,
+            e.state.name,
+            str(e.count),
+        ]
+        table.add_row(*(Text(cell) for cell in cells))
+    if len(answer.evidence) > SHOWN:
+        table.caption = f"and {len(answer.evidence) - SHOWN} more"
+    return table
+
+
+def _show_trace(console: Console, answer: Answer) -> None:
+    from rich.text import Text
+
+    for step in answer.trace:
+        line = f"{step.round}  {step.action}: {step.detail}  ({step.found} found, {step.duration_s * 1e3:.0f} ms)"
+        console.print(Text(line, style="dim"))
