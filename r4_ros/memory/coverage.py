@@ -1,14 +1,15 @@
 """Which places were looked at, and when: from the frames that kept their coarse depth image.
 
 A frame keeps its depth when its camera moved by 0.1 m or turned by 5 degrees since the last one that did, or 2 s
-passed. A point counts as looked at when it lies in the field of view and nothing nearer was measured in its
-direction.
+passed; until then that one's depth holds for it too. A point counts as looked at when it lies in the field of view
+and nothing nearer was measured in its direction.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,15 @@ _Shape = tuple[str, int, int]
 """Map id, rows and columns of the depth images of a group."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The view that a camera kept last, and its row."""
+
+    view: StoredView
+    group: Table
+    row: int
+
+
 class Coverage:
     """All kept views, grouped by map and size of the depth image."""
 
@@ -34,16 +44,22 @@ class Coverage:
         self._anchors = anchors
         self._groups: dict[_Shape, Table] = {}
         self._agents = Codes()
-        self._kept: dict[tuple[str, str], tuple[int, Pose]] = {}
+        self._kept: dict[tuple[str, str], _Kept] = {}
 
-    def keeps(self, agent_id: str, camera: str, stamp_ns: int, sensor_in_map: Pose) -> bool:
-        """Whether a frame with depth should keep it."""
+    def holding(self, agent_id: str, camera: str, map_id: str, stamp_ns: int, sensor_in_map: Pose) -> int | None:
+        """The kept frame whose depth holds for a new frame too; None where that one must keep its own."""
         last = self._kept.get((agent_id, camera))
-        if last is None or not 0 <= stamp_ns - last[0] < KEEP_PERIOD_NS:
-            return True
-        motion = relative(last[1], sensor_in_map)
+        if last is None or last.view.map_id != map_id or not 0 <= stamp_ns - last.view.stamp_ns < KEEP_PERIOD_NS:
+            return None
+        motion = relative(self._anchors.in_map(last.view.anchor_id, last.view.sensor_in_anchor), sensor_in_map)
         turn = rotation_angle(IDENTITY.orientation, motion.orientation)
-        return math.hypot(*motion.position) >= KEEP_DISTANCE_M or turn >= KEEP_ANGLE_RAD
+        moved = math.hypot(*motion.position) >= KEEP_DISTANCE_M or turn >= KEEP_ANGLE_RAD
+        return None if moved else last.view.frame_id
+
+    def prolong(self, agent_id: str, camera: str, stamp_ns: int) -> None:
+        """The camera's last kept view holds for a frame at this stamp too."""
+        last = self._kept[agent_id, camera]
+        last.group["until"][last.row] = max(last.group["until"][last.row], stamp_ns)
 
     def add(self, stored: StoredView) -> None:
         """Take over a view that was stored."""
@@ -53,6 +69,7 @@ class Coverage:
         if group is None:
             group = self._groups[stored.map_id, rows, cols] = Table(
                 stamp=(np.int64, 0),
+                until=(np.int64, 0),
                 agent=(np.int32, 0),
                 anchor=(np.int32, 0),
                 sensor=(np.float64, 7),
@@ -61,7 +78,7 @@ class Coverage:
                 depth=(np.float16, rows * cols),
             )
         row = group.extend(1)
-        group["stamp"][row] = stored.stamp_ns
+        group["stamp"][row], group["until"][row] = stored.stamp_ns, stored.until_ns
         group["agent"][row] = self._agents.code(stored.agent_id)
         group["anchor"][row] = stored.anchor_id
         pose = stored.sensor_in_anchor
@@ -69,10 +86,7 @@ class Coverage:
         group["half_width"][row] = math.tan(view.horizontal_fov / 2), math.tan(view.vertical_fov / 2)
         group["reach"][row] = view.min_depth, view.max_depth
         group["depth"][row] = view.depth.ravel()
-        self._kept[stored.agent_id, stored.camera] = (
-            stored.stamp_ns,
-            self._anchors.in_map(stored.anchor_id, pose),
-        )
+        self._kept[stored.agent_id, stored.camera] = _Kept(stored, group, row)
 
     def last_looks(
         self,
@@ -92,19 +106,20 @@ class Coverage:
         for (group_map, rows, cols), group in self._groups.items():
             if group_map != map_id:
                 continue
-            wanted = (group["stamp"] >= start_ns) & (group["stamp"] < end_ns)
+            wanted = (group["until"] >= start_ns) & (group["stamp"] < end_ns)
             if agents:
                 wanted &= np.isin(group["agent"], codes)
             numbers = np.flatnonzero(wanted)
-            numbers = numbers[np.argsort(group["stamp"][numbers], kind="stable")[::-1]]
-            self._look(group, numbers, (rows, cols), points, clearance_m, looked)
+            stamps = np.minimum(group["until"][numbers], end_ns - 1)
+            order = np.argsort(stamps, kind="stable")[::-1]
+            self._look(group, numbers[order], stamps[order], (rows, cols), points, clearance_m, looked)
         return looked
 
     def any_view(self, start_ns: int, end_ns: int, agents: Sequence[str] = ()) -> bool:
         """Whether anything was looked at in [start, end)."""
         codes = self._agents.find_all(agents)
         for group in self._groups.values():
-            mask = (group["stamp"] >= start_ns) & (group["stamp"] < end_ns)
+            mask = (group["until"] >= start_ns) & (group["stamp"] < end_ns)
             if agents:
                 mask &= np.isin(group["agent"], codes)
             if mask.any():
@@ -115,6 +130,7 @@ class Coverage:
         self,
         group: Table,
         numbers: npt.NDArray[np.int64],
+        stamps: npt.NDArray[np.int64],
         shape: tuple[int, int],
         points: FloatArray,
         clearance_m: float,
@@ -127,8 +143,8 @@ class Coverage:
                 return
             chunk = numbers[i : i + _CHUNK]
             sees = self._sees(group, chunk, shape, points[missing], clearance_m)
-            stamps = np.where(sees, group["stamp"][chunk][:, None], -1).max(axis=0)
-            looked[missing] = np.maximum(looked[missing], stamps)
+            newest = np.where(sees, stamps[i : i + _CHUNK, None], -1).max(axis=0)
+            looked[missing] = np.maximum(looked[missing], newest)
 
     def _sees(
         self,

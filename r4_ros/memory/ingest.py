@@ -158,7 +158,11 @@ class Ingest:
         self, frame: Frame, admission: Admission, frame_id: int, anchor_id: int, in_anchor: Pose, sensor_in_map: Pose
     ) -> StoredFrame:
         view = frame.view
-        if not view.depth.size or not self._coverage.keeps(frame.agent_id, frame.camera, frame.stamp_ns, sensor_in_map):
+        holding = None
+        if view.depth.size:
+            key = (frame.agent_id, frame.camera, admission.map_id, frame.stamp_ns)
+            holding = self._coverage.holding(*key, sensor_in_map)
+        if holding is not None:
             view = View(view.horizontal_fov, view.vertical_fov, view.min_depth, view.max_depth)
         return StoredFrame(
             frame_id=frame_id,
@@ -175,6 +179,7 @@ class Ingest:
             sensor_in_anchor=in_anchor,
             base_in_sensor=frame.base_in_sensor,
             view=view,
+            prolongs=holding,
         )
 
     def applied(self, change: FrameChange) -> None:

@@ -39,7 +39,7 @@ from r4_ros.memory.presence import state_at
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.sqlite_store import SqliteStore
-from r4_ros.memory.store import FrameChange, MemoryStore, StoredEntry, StoredEpisode, StoredView
+from r4_ros.memory.store import FrameChange, MemoryStore, StoredEntry, StoredEpisode, StoredFrame, StoredView
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.working import EntryCache
 
@@ -141,10 +141,7 @@ class Library:
         if not change.known:
             self._next_frame += 1
             self._map_frames[f.map_id] = f.map_frame
-            if f.view.depth.size:
-                self._coverage.add(
-                    StoredView(f.agent_id, f.camera, f.map_id, f.stamp_ns, f.anchor_id, f.sensor_in_anchor, f.view)
-                )
+            self._cover(f)
         self._ingest.applied(change)
         return Receipt(
             agent_id=frame.agent_id,
@@ -155,6 +152,13 @@ class Library:
             changed=tuple(self._placed(c.after.entry) for c in change.entries),
             events=tuple(e.event for e in change.events),
         )
+
+    def _cover(self, f: StoredFrame) -> None:
+        if f.prolongs is not None:
+            self._coverage.prolong(f.agent_id, f.camera, f.stamp_ns)
+        elif f.view.depth.size:
+            key = (f.frame_id, f.agent_id, f.camera, f.map_id, f.stamp_ns, f.stamp_ns)
+            self._coverage.add(StoredView(*key, f.anchor_id, f.sensor_in_anchor, f.view))
 
     def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval:
         """What satisfies the query, best first, and what explains an empty result.

@@ -35,7 +35,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             stream_id INTEGER NOT NULL REFERENCES stream, writer_no INTEGER NOT NULL REFERENCES writer,
             sequence INTEGER NOT NULL, anchor_id INTEGER NOT NULL REFERENCES anchor,
             sensor_in_anchor BLOB NOT NULL, base_in_sensor BLOB NOT NULL,
-            rows INTEGER NOT NULL, depth BLOB, UNIQUE(session_no, stamp_ns, stream_id))""",
+            until_ns INTEGER NOT NULL, rows INTEGER NOT NULL, depth BLOB,
+            UNIQUE(session_no, stamp_ns, stream_id))""",
         """CREATE TABLE vector(
             vector_no INTEGER PRIMARY KEY, model TEXT NOT NULL, text TEXT NOT NULL, data BLOB NOT NULL,
             UNIQUE(model, text))""",

@@ -38,7 +38,8 @@ from r4_ros.memory.store import (
 )
 
 _FRAME = """INSERT INTO frame(frame_id, session_no, stamp_ns, stream_id, writer_no, sequence, anchor_id,
-    sensor_in_anchor, base_in_sensor, rows, depth) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    sensor_in_anchor, base_in_sensor, until_ns, rows, depth) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PROLONG = "UPDATE frame SET until_ns = max(until_ns, ?) WHERE frame_id = ?"
 _OBSERVATION = "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _EVENT = """INSERT INTO event(event_id, kind, slot, label, stamp_ns, earliest_ns, latest_ns, anchor_id, place,
     from_anchor, from_place, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -84,6 +85,8 @@ class SqliteStore:
             self._write_anchor(change.anchor)
         if not change.known:
             self._file.execute(_FRAME, self._frame_row(change.frame, session_no))
+            if change.frame.prolongs is not None:
+                self._file.execute(_PROLONG, (change.frame.stamp_ns, change.frame.prolongs))
         self._entries.write(change.entries)
         frame_id = change.frame.frame_id
         self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
@@ -154,6 +157,7 @@ class SqliteStore:
             f.anchor_id,
             pack_pose(f.sensor_in_anchor, small=True),
             pack_pose(f.base_in_sensor, small=True),
+            f.stamp_ns,
             depth.shape[0],
             pack_depth(depth) if depth.size else None,
         )
@@ -234,12 +238,12 @@ class SqliteStore:
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""
         for row in self._file.iterate(
-            "SELECT agent_id, camera, map_id, stamp_ns, anchor_id, sensor_in_anchor, horizontal_fov, vertical_fov, "
-            "min_depth, max_depth, rows, depth FROM frame JOIN stream USING(stream_id) WHERE depth IS NOT NULL "
-            "ORDER BY frame_id"
+            "SELECT frame_id, agent_id, camera, map_id, stamp_ns, until_ns, anchor_id, sensor_in_anchor, "
+            "horizontal_fov, vertical_fov, min_depth, max_depth, rows, depth "
+            "FROM frame JOIN stream USING(stream_id) WHERE depth IS NOT NULL ORDER BY frame_id"
         ):
-            view = View(row[6], row[7], row[8], row[9], unpack_depth(row[11], row[10]))
-            yield StoredView(row[0], row[1], row[2], row[3], row[4], unpack_pose(row[5]), view)
+            view = View(row[8], row[9], row[10], row[11], unpack_depth(row[13], row[12]))
+            yield StoredView(row[0], row[1], row[2], row[3], row[4], row[5], row[6], unpack_pose(row[7]), view)
 
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""

@@ -64,16 +64,19 @@ class StoredFrame:
     sensor_in_anchor: Pose
     base_in_sensor: Pose
     view: View
+    prolongs: int | None = None  # the frame whose kept depth also holds for this one
 
 
 @dataclass(frozen=True, slots=True)
 class StoredView:
-    """A frame that kept its depth: what was in view, and where from."""
+    """A frame that kept its depth: what was in view from its stamp until ``until_ns``, and where from."""
 
+    frame_id: int
     agent_id: str
     camera: str
     map_id: str
     stamp_ns: int
+    until_ns: int
     anchor_id: int
     sensor_in_anchor: Pose
     view: View
