@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -157,3 +158,14 @@ def test_no_machine_paths_in_what_is_shipped() -> None:
         paths += [path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".png"]
     for path in paths:
         assert not re.search(r"/work/|/root/|/home/\w+", path.read_text(encoding="utf-8")), path
+
+
+def test_launch_file_needs_nothing_from_the_virtual_environment() -> None:
+    """`ros2 launch` runs under the system's Python, which knows ROS and none of our libraries."""
+    launch = (ROOT / "launch" / "r4.launch.py").read_text(encoding="utf-8")
+    imports = re.findall(r"^(?:from r4_ros\.\S+ import .+|import r4_ros\S*)$", launch, re.MULTILINE)
+    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    done = subprocess.run(
+        [str(base), "-S", "-c", "\n".join(imports)], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
