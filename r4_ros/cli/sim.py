@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from r4_ros.bridges.apartment.simulation import Simulation
 
 Advance = Callable[[int], None]
@@ -64,7 +66,7 @@ def sim(
     if legend is not None:
         legend.write_text(json.dumps({str(k): name for k, name in simulation.legend.items()}, indent=1) + "\n")
     if regions is not None:
-        regions.write_text(_regions_yaml(simulation))
+        regions.write_text(regions_yaml(simulation))
     if picture is not None:
         from r4_ros.bridges.apartment.sheet import save_sheet
 
@@ -89,7 +91,8 @@ def _size(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _regions_yaml(simulation: Simulation) -> str:
+def regions_yaml(simulation: Simulation) -> str:
+    """The rooms as a regions file."""
     import yaml
 
     rooms = [
@@ -113,7 +116,7 @@ def _into_memory(simulation: Simulation, db: Path, embedder: str) -> dict[str, A
 
     embed = make_embedder(embedder)
     with open_library(db, MemoryConfig(embedder=embedder), embed) as library:
-        with _progress(simulation.frame_count) as advance:
+        with progress(simulation.frame_count) as advance:
             fed = feed(simulation, library, embed, lambda done: advance(done.frames))
         entries = len(library.entries())
     return {
@@ -138,7 +141,7 @@ def _publish(simulation: Simulation, namespace: str | None, speed: float, lockst
         f"/{space}/{topic}".replace("//", "/") for space in topics for topic in ("memory/acks", "perception/refused")
     ]
     start_ns = simulation.start_ns
-    with _progress(simulation.frame_count) as advance:
+    with progress(simulation.frame_count) as advance:
 
         def show(done: Played) -> None:
             elapsed = (done.stamp_ns - start_ns) / NS_PER_S
@@ -156,8 +159,8 @@ def _publish(simulation: Simulation, namespace: str | None, speed: float, lockst
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Advance]:
-    """A progress bar on stderr."""
+def progress(total: int, console: Console | None = None) -> Iterator[Advance]:
+    """A progress bar, on stderr unless a console is given."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -168,12 +171,12 @@ def _progress(total: int) -> Iterator[Advance]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total, rate="")
+    with Progress(*columns, console=console or Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total, rate="")
 
         def advance(frames: int) -> None:
-            elapsed = progress.tasks[0].elapsed or 0.0
-            progress.update(task, completed=max(0, frames), rate=f"{frames / elapsed:.1f}/s" if elapsed > 0 else "")
+            elapsed = bar.tasks[0].elapsed or 0.0
+            bar.update(task, completed=max(0, frames), rate=f"{frames / elapsed:.1f}/s" if elapsed > 0 else "")
 
         yield advance
 
