@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 NAMES = ("black", "gray", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
-MAX_SAMPLES = 600
+MAX_SAMPLES = 300
 SHADOW, HIGHLIGHT = 0.3, 0.95  # pixels darker or brighter than these quantiles don't count
 
 
@@ -18,23 +21,28 @@ def white_level(color: npt.NDArray[np.uint8]) -> float:
     return float(np.clip(np.percentile(lightness, 98), 60, 100))
 
 
-def color_name(
-    color: npt.NDArray[np.uint8], mask: npt.NDArray[np.bool_], left: int, top: int, white: float = 100.0
-) -> str:
-    """The commonest colour name among the mask's pixels, shadow and highlights aside; '' for an empty mask.
+def color_names(samples: Sequence[npt.NDArray[np.uint8]], white: float = 100.0) -> list[str]:
+    """The commonest colour name in each sample of pixels, shadow and highlights aside; '' for an empty one.
 
-    color: uint8 [H, W, 3] RGB; mask: bool [h, w] in the window at (left, top).
+    samples: RGB, uint8 [n, 3] each. All are measured in one go.
     """
-    height, width = mask.shape
-    pixels = color[top : top + height, left : left + width][mask]
-    if not len(pixels):
-        return ""
-    pixels = pixels[:: max(1, len(pixels) // MAX_SAMPLES)]
-    lab = _lab(np.ascontiguousarray(pixels).reshape(-1, 1, 3))
-    order = np.argsort(lab[:, 0], kind="stable")
-    lit = order[int(len(order) * SHADOW) : max(int(len(order) * HIGHLIGHT), int(len(order) * SHADOW) + 1)]
-    votes = np.bincount(_classify(lab[lit], white), minlength=len(NAMES))
-    return NAMES[int(np.argmax(votes))]
+    samples = [pixels[:: max(1, len(pixels) // MAX_SAMPLES)] for pixels in samples]
+    ends = np.cumsum([0, *(len(pixels) for pixels in samples)])
+    if not ends[-1]:
+        return [""] * len(samples)
+    lab = _lab(np.concatenate(samples)[:, None])
+    named = _classify(lab, white)
+    names: list[str] = []
+    for start, end in pairwise(ends):
+        if start == end:
+            names.append("")
+            continue
+        order = np.argsort(lab[start:end, 0], kind="stable")
+        dark = int(len(order) * SHADOW)
+        lit = order[dark : max(int(len(order) * HIGHLIGHT), dark + 1)]
+        votes = np.bincount(named[start:end][lit], minlength=len(NAMES))
+        names.append(NAMES[int(np.argmax(votes))])
+    return names
 
 
 def _lab(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -16,18 +17,19 @@ KERNEL = np.ones((3, 3), np.uint8)
 MIN_EXTENT_M = 0.01
 TRIM = 2.0  # percent of the points cut off at each end of each axis
 MASK_ERROR_PX = 2.0
+MAX_POINTS = 1500  # a box needs no more
 OCCLUDED_SHARE = 0.25  # of the mask's border
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Lifted:
-    """A segment in space; ``core`` is the part of its mask that is away from the border, in the same window."""
+    """A segment in space; ``rows`` and ``columns``: image pixels of it, away from its border, evenly sampled."""
 
     box: Box
     covariance: Matrix3
     visibility: Visibility
-    points: int
-    core: npt.NDArray[np.bool_]
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
 
 
 def depth_sigma(depth: float) -> float:
@@ -59,29 +61,35 @@ def lift(
     window = segment.depth
     if window is None:
         window = depth[segment.top : segment.top + height, segment.left : segment.left + width]
-    core = _core(segment.mask, window, min_points)
-    rows, columns = np.nonzero(core)
-    if len(rows) < min_points:
+    at = np.flatnonzero(_core(segment.mask, window, min_points))
+    if len(at) < min_points:
         return None
+    at = at[:: max(1, len(at) // max(MAX_POINTS, min_points))]
+    rows, columns = np.divmod(at, width)
     z = window[rows, columns]
+    rows, columns = rows + segment.top, columns + segment.left
     keep = _without_flying_pixels(z)
-    rows, columns, z = rows[keep], columns[keep], z[keep]
-    if len(z) < min_points:
+    if np.count_nonzero(keep) < min_points:
         return None
-    x = (columns + np.float32(segment.left - camera.cx)) * (z / np.float32(camera.fx))
-    y = (rows + np.float32(segment.top - camera.cy)) * (z / np.float32(camera.fy))
-    points = np.stack([x, y, z]).astype(np.float32)
+    points = _points(camera, rows[keep], columns[keep], z[keep])
     to_map = rotation_matrix(sensor_orientation)
     low, high = _robust_bounds(to_map.astype(np.float32) @ points)
     extent = np.maximum(high - low, MIN_EXTENT_M)
     centre = to_map.T @ ((low + high) / 2)
-    guessed = (
-        float(np.mean(depth[rows + segment.top, columns + segment.left] == 0)) if segment.depth is not None else 0.0
-    )
+    guessed = 0.0 if segment.depth is None else float(np.mean(depth[rows, columns] == 0))
     covariance = _covariance(points, centre, extent, to_map, camera, guessed)
     box = Box(Pose(vec3(centre), quat_conjugate(sensor_orientation)), vec3(extent))
-    flat = covariance.ravel().tolist()
-    return Lifted(box, tuple(flat), _visibility(segment, depth, area), len(z), core)
+    flat: Any = tuple(covariance.ravel().tolist())
+    return Lifted(box, flat, _visibility(segment, depth, area), rows, columns)
+
+
+def _points(
+    camera: Intrinsics, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], z: Float32Array
+) -> Float32Array:
+    """Points [3, n] of pixels with depth, in the optical frame."""
+    x = (columns.astype(np.float32) - np.float32(camera.cx)) * (z / np.float32(camera.fx))
+    y = (rows.astype(np.float32) - np.float32(camera.cy)) * (z / np.float32(camera.fy))
+    return np.stack([x, y, z])
 
 
 def _core(mask: npt.NDArray[np.bool_], window: Float32Array, min_points: int) -> npt.NDArray[np.bool_]:
@@ -126,12 +134,12 @@ def _covariance(
     distance = max(float(np.linalg.norm(centre)), 1e-3)
     ray = centre / distance
     across = MASK_ERROR_PX * float(centre[2]) / camera.fx
-    in_map = np.abs(to_map @ ray)
-    seen_depth = float(in_map @ extent)
+    seen_depth = float(np.abs(to_map @ ray) @ extent)
     width = float(np.sort(extent)[1])
     unseen = max(0.0, width - seen_depth, guessed * width) / 4
     along = depth_sigma(float(centre[2])) ** 2 + unseen**2
-    spread = np.cov(points.astype(float), bias=True) / points.shape[1]
+    spread_of = points - points.mean(axis=1, keepdims=True)
+    spread = (spread_of @ spread_of.T).astype(float) / points.shape[1] ** 2
     total: FloatArray = spread + along * np.outer(ray, ray) + across**2 * (np.eye(3) - np.outer(ray, ray))
     symmetric: FloatArray = (total + total.T) / 2
     return symmetric + 1e-8 * np.eye(3, dtype=float)

@@ -14,10 +14,10 @@ from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Embedding, Float32Array, Frame, Intrinsics, Observation, PlacedEntry
 from r4_ros.core.ports import Embedder, RgbdImage, Segment, Segmenter
 from r4_ros.perception.capture import Capture, Placement
-from r4_ros.perception.color import color_name, white_level
+from r4_ros.perception.color import color_names, white_level
 from r4_ros.perception.images import decode_color, decode_depth, decode_labels
 from r4_ros.perception.label_segmenter import LabelSegmenter
-from r4_ros.perception.lift import lift, measured_area
+from r4_ros.perception.lift import Lifted, lift, measured_area
 from r4_ros.perception.registration import pinhole, rectify, register
 from r4_ros.perception.views import view_of
 from r4_ros.perception.visibility import absences
@@ -135,29 +135,30 @@ class Pipeline:
 
     def _lift(self, image: RgbdImage, segments: list[Segment], placement: Placement) -> tuple[Observation, ...]:
         area = measured_area(image.depth)
-        white = white_level(image.color)
         orientation = placement.sensor_in_map.orientation
-        observations: list[Observation] = []
+        found: list[tuple[int, Segment, Lifted]] = []
         for index, segment in enumerate(segments):
             lifted = lift(segment, image.depth, image.intrinsics, orientation, area, self.config.min_points)
-            if lifted is None:
-                self.too_few_points += 1
-                continue
-            color = color_name(image.color, lifted.core, segment.left, segment.top, white)
-            observations.append(
-                Observation(
-                    index=index,
-                    label=segment.label,
-                    box=lifted.box,
-                    position_covariance=lifted.covariance,
-                    attributes=(("color", color),) if color else (),
-                    label_embedding=self._embedding(segment.label),
-                    visibility=lifted.visibility,
-                    confidence=segment.confidence,
-                    track_id=segment.track_id,
-                )
+            if lifted is not None:
+                found.append((index, segment, lifted))
+        self.too_few_points += len(segments) - len(found)
+        colors = color_names(
+            [image.color[lifted.rows, lifted.columns] for *_, lifted in found], white_level(image.color)
+        )
+        return tuple(
+            Observation(
+                index=index,
+                label=segment.label,
+                box=lifted.box,
+                position_covariance=lifted.covariance,
+                attributes=(("color", color),),
+                label_embedding=self._embedding(segment.label),
+                visibility=lifted.visibility,
+                confidence=segment.confidence,
+                track_id=segment.track_id,
             )
-        return tuple(observations)
+            for (index, segment, lifted), color in zip(found, colors, strict=True)
+        )
 
     def _embedding(self, label: str) -> Embedding | None:
         if self._embedder is None:

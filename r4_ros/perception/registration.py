@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.geometry import rotation_matrix
-from r4_ros.core.model import IDENTITY, Float32Array, Intrinsics, Pose
+from r4_ros.core.model import IDENTITY, Float32Array, FloatArray, Intrinsics, Pose, Quat
 from r4_ros.perception.cameras import same_camera
 
 MIN_Z = np.float32(0.05)
@@ -51,64 +51,68 @@ def register(
     factor = max(
         1, math.ceil(color_camera.fx / depth_camera.fx - 0.1), math.ceil(color_camera.fy / depth_camera.fy - 0.1)
     )
-    rays = _rays(depth_camera, factor, depth_in_color.orientation)
     if factor > 1:
         depth = np.repeat(np.repeat(depth, factor, axis=0), factor, axis=1)
-    return _fill_gaps(_splat(depth.reshape(-1), rays, depth_in_color.position, color_camera))
+    rays = _rays(depth_camera, factor, depth_in_color.orientation, color_camera)
+    start = _matrix(color_camera) @ np.asarray(depth_in_color.position)
+    return _fill_gaps(_splat(depth.reshape(-1), rays, start, color_camera))
 
 
-def _splat(
-    depth: Float32Array, rays: Float32Array, translation: tuple[float, float, float], camera: Intrinsics
-) -> Float32Array:
-    """Project depth along rays [3, n] (in the colour camera's axes) with a z-buffer."""
-    hit = np.flatnonzero(depth)
-    d = depth[hit]
-    tx, ty, tz = (np.float32(v) for v in translation)
-    z = rays[2, hit] * d + tz
-    np.maximum(z, MIN_Z, out=z)
-    scale = 1 / z
-    u = (rays[0, hit] * d + tx) * scale
-    v = (rays[1, hit] * d + ty) * scale
-    u = u * np.float32(camera.fx) + np.float32(camera.cx + 0.5)
-    v = v * np.float32(camera.fy) + np.float32(camera.cy + 0.5)
-    inside = (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height) & (z > MIN_Z)
-    target = v.astype(np.int32) * camera.width + u.astype(np.int32)
+def _splat(depth: Float32Array, rays: Float32Array, start: FloatArray, camera: Intrinsics) -> Float32Array:
+    """Project depth [n] along rays [3, n] from a start with a z-buffer; both are in (pixels x depth, depth)."""
+    u, v, z = (ray * depth + np.float32(offset) for ray, offset in zip(rays, start, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 1 / z
+        u *= scale
+        v *= scale
+        u += np.float32(0.5)
+        v += np.float32(0.5)
+    inside = (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height) & (z > MIN_Z) & (depth > 0)
+    hit = np.flatnonzero(inside)
+    target = v[hit].astype(np.int32) * np.int32(camera.width) + u[hit].astype(np.int32)
     nearest = np.full(camera.width * camera.height, np.inf, np.float32)
-    np.minimum.at(nearest, target[inside], z[inside])
+    np.minimum.at(nearest, target, z[hit])
     nearest[np.isinf(nearest)] = 0
     return nearest.reshape(camera.height, camera.width)
 
 
 def _fill_gaps(depth: Float32Array) -> Float32Array:
     """Fill empty pixels between two opposite neighbours of one surface with their mean, along rows, then columns."""
-    for before, after, middle in (
-        (depth[:, :-2], depth[:, 2:], depth[:, 1:-1]),
-        (depth[:-2], depth[2:], depth[1:-1]),
-    ):
-        rows, columns = np.nonzero(middle == 0)
-        a, b = before[rows, columns], after[rows, columns]
+    width = depth.shape[1]
+    flat = depth.reshape(-1)
+    for step in (1, width):
+        empty = np.flatnonzero(flat[width:-width] == 0) + width
+        if step == 1:
+            column = empty % width
+            empty = empty[(column > 0) & (column < width - 1)]
+        a, b = flat[empty - step], flat[empty + step]
         fill = (a > 0) & (b > 0) & (np.abs(a - b) < SAME_SURFACE * np.minimum(a, b))
-        middle[rows[fill], columns[fill]] = (a[fill] + b[fill]) / 2
+        flat[empty[fill]] = (a[fill] + b[fill]) / 2
     return depth
 
 
 @lru_cache(maxsize=8)
-def _rays(camera: Intrinsics, factor: int, orientation: tuple[float, float, float, float]) -> Float32Array:
-    """Directions [3, n] with depth 1 of the depth camera's pixels (each split factor x factor), in the colour axes."""
-    step = 1 / factor
-    u = (np.arange(camera.width * factor) + 0.5) * step - 0.5
-    v = (np.arange(camera.height * factor) + 0.5) * step - 0.5
+def _rays(depth_camera: Intrinsics, factor: int, orientation: Quat, color_camera: Intrinsics) -> Float32Array:
+    """What one metre of depth adds to (u x z, v x z, z) of the colour camera, for each depth pixel: float32 [3, n].
+
+    Each pixel is split factor x factor.
+    """
+    u = (np.arange(depth_camera.width * factor) + 0.5) / factor - 0.5
+    v = (np.arange(depth_camera.height * factor) + 0.5) / factor - 0.5
     grid = np.stack([a.ravel() for a in np.meshgrid(u, v)], axis=1)
-    matrix = np.array([[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1.0]])
-    distortion = np.asarray(camera.distortion) if camera.distortion else None
-    flat = cv2.undistortPoints(grid[:, None], matrix, distortion)[:, 0]
-    directions = np.concatenate([flat, np.ones((len(flat), 1))], axis=1) @ rotation_matrix(orientation).T
-    return np.ascontiguousarray(directions.T, np.float32)
+    distortion = np.asarray(depth_camera.distortion) if depth_camera.distortion else None
+    flat = cv2.undistortPoints(grid[:, None], _matrix(depth_camera), distortion)[:, 0]
+    directions = np.concatenate([flat, np.ones((len(flat), 1))], axis=1).T
+    return np.ascontiguousarray(_matrix(color_camera) @ rotation_matrix(orientation) @ directions, np.float32)
 
 
 @lru_cache(maxsize=8)
 def _maps(camera: Intrinsics) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    matrix = np.array([[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1.0]])
+    matrix = _matrix(camera)
     size = (camera.width, camera.height)
     x, y = cv2.initUndistortRectifyMap(matrix, np.asarray(camera.distortion), None, matrix, size, cv2.CV_32FC1)
     return x, y
+
+
+def _matrix(camera: Intrinsics) -> FloatArray:
+    return np.array([[camera.fx, 0, camera.cx], [0, camera.fy, camera.cy], [0, 0, 1.0]])

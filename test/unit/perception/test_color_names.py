@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from r4_ros.perception.color import NAMES, color_name, white_level
+from r4_ros.perception.color import NAMES, color_names, white_level
 
 SWATCHES = {
     "black": [(15, 15, 15), (35, 33, 36)],
@@ -24,8 +24,7 @@ SWATCHES = {
 
 @pytest.mark.parametrize(("name", "rgb"), [(n, rgb) for n, many in SWATCHES.items() for rgb in many])
 def test_swatches(name: str, rgb: tuple[int, int, int]) -> None:
-    image = np.full((20, 30, 3), rgb, np.uint8)
-    assert color_name(image, np.ones((5, 6), bool), 4, 7) == name
+    assert color_names([np.full((30, 3), rgb, np.uint8)]) == [name]
 
 
 def test_every_name_has_a_swatch() -> None:
@@ -33,25 +32,23 @@ def test_every_name_has_a_swatch() -> None:
 
 
 def test_shadow_and_highlight_do_not_decide() -> None:
-    image = np.full((40, 40, 3), (200, 20, 30), np.uint8)
-    image[:, :11] = (20, 4, 5)
-    image[:, 39:] = 255
-    assert color_name(image, np.ones((40, 40), bool), 0, 0) == "red"
+    pixels = np.full((2000, 3), (200, 20, 30), np.uint8)
+    pixels[:560] = (20, 4, 5)
+    pixels[1950:] = 255
+    assert color_names([pixels]) == ["red"]
 
 
-def test_only_the_mask_counts() -> None:
-    image = np.full((40, 40, 3), (30, 150, 50), np.uint8)
-    image[10:20, 10:20] = (30, 70, 200)
-    mask = np.zeros((20, 20), bool)
-    mask[5:15, 5:15] = True
-    assert color_name(image, mask, 5, 5) == "blue"
-    assert color_name(image, np.zeros((4, 4), bool), 0, 0) == ""
+def test_samples_are_named_one_by_one() -> None:
+    green, blue = np.full((400, 3), (30, 150, 50), np.uint8), np.full((5, 3), (30, 70, 200), np.uint8)
+    assert color_names([green, green[:0], blue, blue[:1]]) == ["green", "", "blue", "blue"]
+    assert color_names([green[:0]]) == [""]
+    assert color_names([]) == []
 
 
 def test_white_in_a_dim_room_is_white() -> None:
     """A white cup under weak light is grey by its pixels, and white beside the brightest things there."""
     image = np.full((64, 64, 3), 60, np.uint8)
     image[:32] = 165
-    cup = np.ones((16, 16), bool)
-    assert color_name(image, cup, 0, 0) == "gray"
-    assert color_name(image, cup, 0, 0, white_level(image)) == "white"
+    cup = image[:16, :16].reshape(-1, 3)
+    assert color_names([cup]) == ["gray"]
+    assert color_names([cup], white_level(image)) == ["white"]
