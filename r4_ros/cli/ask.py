@@ -147,7 +147,7 @@ def _table(answer: Answer) -> Any:
             e.entry_id[:8],
             thing,
             *place,
-            f"{e.last_seen / NS_PER_S:.2f} s",
+            _stamp(e.last_seen),
             e.agent_id,
             e.state.name,
             str(e.count),
@@ -156,6 +156,14 @@ def _table(answer: Answer) -> Any:
     if len(answer.evidence) > SHOWN:
         table.caption = f"and {len(answer.evidence) - SHOWN} more"
     return table
+
+
+def _stamp(stamp_ns: int) -> str:
+    from datetime import timezone
+
+    from r4_ros.reasoner.wording import clock
+
+    return clock(stamp_ns, stamp_ns, timezone.utc) or f"{stamp_ns / NS_PER_S:.1f} s"
 
 
 def _show_trace(console: Console, answer: Answer) -> None:

@@ -226,6 +226,8 @@ class Run:
         relation = COMPUTED.get(key.relation)
         if relation is None:
             raise UnsupportedQuestion(f"'{key.relation.value.replace('_', ' ')}' can't be computed yet")
+        if key.relation is Relation.BETWEEN and (key.reference.kind != "step" or key.other is None):
+            raise UnsupportedQuestion("'between' needs two things")
         reach = key.max_distance or (SIDE_REACH_M if key.relation in VIEW_RELATIONS else 0.0)
         view = self.ego_of(found) if self.question.viewpoint is not None or plan.ego else None
         made = SpatialConstraint(
