@@ -82,7 +82,7 @@ def _over_ros(namespace: str, now: str) -> Callable[[Question], Answer]:
     from dataclasses import replace
 
     try:
-        from r4_ros.nodes.asking import ask_service
+        from r4_ros.nodes.asking import Asker
     except ImportError as error:
         raise Unavailable("--ros needs ROS 2: run `make setup`, or source your ROS and build the package") from error
     from r4_ros.cli.view import parse_time
@@ -90,7 +90,12 @@ def _over_ros(namespace: str, now: str) -> Callable[[Question], Answer]:
     if now.strip().endswith("ago"):
         raise InvalidArgument("--ros doesn't know the newest stamp: give --now as ns, seconds or ISO 8601")
     now_ns = parse_time(now, 0) if now else None
-    return lambda question: ask_service(replace(question, now_ns=now_ns), namespace)
+
+    def ask(question: Question) -> Answer:
+        with Asker(namespace) as asker:
+            return asker.ask(replace(question, now_ns=now_ns))
+
+    return ask
 
 
 def _session(asked: Question, answer: Callable[[Question], Answer], as_json: bool, trace: bool) -> None:

@@ -1,8 +1,10 @@
-"""Asking the running reasoner from a process that is no node: one call of its QueryMemory service."""
+"""Asking the running reasoner from a process that is no node: calls of its QueryMemory service."""
 
 from __future__ import annotations
 
+import os
 import time
+from types import TracebackType
 from typing import Any
 
 import rclpy
@@ -19,49 +21,57 @@ from r4_ros.nodes.transport import prepare
 GRACE_S = 5.0  # discovery and transport, beside the reasoner's own deadline
 
 
-def ask_service(question: Question, namespace: str = "") -> Answer:
-    """The running reasoner's answer.
+class Asker:
+    """A client with a ROS context of its own, driven by the caller's thread; use it in a ``with``."""
 
-    Raises NotReady where none is found, DeadlineExceeded, or the error that it sent.
-    """
-    prepare()
-    context = Context()
-    rclpy.init(context=context)
-    executor = SingleThreadedExecutor(context=context)
-    node = rclpy.create_node("r4_ask", namespace=namespace or None, context=context)
-    executor.add_node(node)
-    try:
-        client = node.create_client(srv.QueryMemory, "reasoner/query_memory")
-        return _call(executor, client, question, time.monotonic() + question.deadline_s + GRACE_S)
-    finally:
-        executor.shutdown()
-        node.destroy_node()  # type: ignore[no-untyped-call]
-        context.try_shutdown()
+    def __init__(self, namespace: str = "") -> None:
+        prepare()
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._node = rclpy.create_node(
+            f"r4_ask_{os.getpid()}", namespace=namespace or None, context=self._context, start_parameter_services=False
+        )
+        self._executor.add_node(self._node)
+        self._client = self._node.create_client(srv.QueryMemory, "reasoner/query_memory")
 
+    def __enter__(self) -> Asker:
+        return self
 
-def _call(executor: Any, client: Any, question: Question, until: float) -> Answer:
-    """The first reply; a request is repeated as the first reply after discovery may be lost."""
-    while not client.service_is_ready():
-        if time.monotonic() >= until:
-            raise NotReady(f"nobody offers {client.srv_name}: is the reasoner node active? start it with `r4 up`")
-        executor.spin_once(timeout_sec=0.05)
-    request = fill_question(srv.QueryMemory.Request(), question)
-    pause_s = FIRST_TRY_S
-    futures: list[Any] = []
-    while time.monotonic() < until:
-        futures.append(client.call_async(request))
-        again = min(until, time.monotonic() + pause_s)
-        while time.monotonic() < again:
-            executor.spin_once(timeout_sec=0.05)
-            for future in futures:
-                if future.done():
-                    return _answer(future.result())
-        pause_s *= 2
-    raise DeadlineExceeded(f"{client.srv_name} didn't reply in time")
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()  # type: ignore[no-untyped-call]
+        self._context.try_shutdown()
 
+    def ask(self, question: Question) -> Answer:
+        """The running reasoner's answer.
 
-def _answer(response: Any) -> Answer:
-    error = error_of(response.outcome)
-    if error is not None:
-        raise error
-    return answer_from_msg(response.answer)
+        Raises NotReady where none is found, DeadlineExceeded, or the error that it sent.
+        """
+        until = time.monotonic() + question.deadline_s + GRACE_S
+        while not self._client.service_is_ready():
+            if time.monotonic() >= until:
+                raise NotReady(f"nobody offers {self._client.srv_name}: is the reasoner node active? `r4 up` starts it")
+            self._executor.spin_once(timeout_sec=0.05)
+        response = self._first_reply(fill_question(srv.QueryMemory.Request(), question), until)
+        error = error_of(response.outcome)
+        if error is not None:
+            raise error
+        return answer_from_msg(response.answer)
+
+    def _first_reply(self, request: Any, until: float) -> Any:
+        """A request is repeated, as the first reply after discovery may be lost."""
+        pause_s = FIRST_TRY_S
+        futures: list[Any] = []
+        while time.monotonic() < until:
+            futures.append(self._client.call_async(request))
+            again = min(until, time.monotonic() + pause_s)
+            while time.monotonic() < again:
+                self._executor.spin_once(timeout_sec=0.05)
+                for future in futures:
+                    if future.done():
+                        return future.result()
+            pause_s *= 2
+        raise DeadlineExceeded(f"{self._client.srv_name} didn't reply in time")
