@@ -17,7 +17,7 @@ from geometry_msgs.msg import Point, Quaternion, Vector3
 from geometry_msgs.msg import Pose as PoseMsg
 
 from r4_ros import msg
-from r4_ros.core.errors import InvalidArgument, OutcomeCode, R4Error, RefusalReason
+from r4_ros.core.errors import FrameRefused, InvalidArgument, OutcomeCode, R4Error
 from r4_ros.core.intervals import checked
 from r4_ros.core.model import (
     FOREVER,
@@ -279,14 +279,12 @@ def ack_to_msg(frame: Frame, receipt: Receipt | None, error: BaseException | Non
     )
 
 
-def refusal_to_msg(agent_id: str, writer: str, stamp_ns: int, reason: RefusalReason) -> msg.ObservationAck:
-    """What perception says of a frame that it couldn't trust; the message is the reason's name."""
-    return msg.ObservationAck(
-        outcome=msg.Outcome(code=int(OutcomeCode.FRAME_REFUSED), message=reason.value),
-        agent_id=agent_id,
-        stamp=time_to_msg(stamp_ns),
-        writer=writer,
-    )
+def refusal_to_msg(agent_id: str, writer: str, stamp_ns: int, error: Exception) -> msg.ObservationAck:
+    """What perception says of a frame that it made no record of; a refusal's message is its reason's name."""
+    told = outcome(error)
+    if isinstance(error, FrameRefused):
+        told.message = error.reason.value
+    return msg.ObservationAck(outcome=told, agent_id=agent_id, stamp=time_to_msg(stamp_ns), writer=writer)
 
 
 def entry_to_msg(entry: PlacedEntry) -> msg.ObjectEntry:

@@ -49,7 +49,10 @@ class MemoryNode(R4Node[MemoryConfig]):
         """Open the database and make topics and services."""
         config = self.config
         path = ros_home(config.db)
-        self._library = open_library(path, config, make_embedder(config.embedder))
+        embedder = make_embedder(config.embedder)
+        if embedder is not None:
+            embedder.embed(["thing"])  # loads the model now, not with the first question
+        self._library = open_library(path, config, embedder)
         if config.regions_file:
             self._library.set_regions(load_regions(Path(config.regions_file).expanduser()))
         self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else path.parent / "snapshots"

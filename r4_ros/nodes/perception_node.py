@@ -41,17 +41,20 @@ RESEND_PERIOD_S = 1.0
 
 
 class ToldRefusals(Refusals):
-    """Refusals that are also told to somebody, with the frame's stamp, where that is known."""
+    """Refusals that are also told to somebody, with the frame's stamp, where that is known.
 
-    def __init__(self, tell: Callable[[int, RefusalReason], None]) -> None:
+    Not those for their order: a second image of a stamp says nothing of what becomes of the first.
+    """
+
+    def __init__(self, tell: Callable[[int, Exception], None]) -> None:
         super().__init__()
         self._tell = tell
 
     def add(self, error: FrameRefused) -> None:
         """Count one refused frame and tell of it."""
         super().add(error)
-        if error.stamp_ns is not None:
-            self._tell(error.stamp_ns, error.reason)
+        if error.stamp_ns is not None and error.reason is not RefusalReason.OUT_OF_ORDER:
+            self._tell(error.stamp_ns, error)
 
 
 class PerceptionNode(R4Node[PerceptionConfig]):
@@ -74,7 +77,10 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         config = replace(self.config, agent_id=self.agent_id)
         self._segmenter = make_segmenter(config, self._detector)
         sequence = self._pipeline.sequence if self._pipeline else 0  # goes on: memory knows this writer
-        self._pipeline = Pipeline(config, self._segmenter, make_embedder(config.embedder), self.writer)
+        embedder = make_embedder(config.embedder)
+        if embedder is not None:
+            embedder.embed(["thing"])  # loads the model now, not with the first frame
+        self._pipeline = Pipeline(config, self._segmenter, embedder, self.writer)
         self._pipeline.sequence = sequence
         self._pipeline.load()
         self._link = MemoryLink()
@@ -164,6 +170,9 @@ class PerceptionNode(R4Node[PerceptionConfig]):
             error.stamp_ns = capture.placement.stamp_ns
             self._stream.refusals.add(error)
             return
+        except Exception as error:
+            self._tell_refusal(capture.placement.stamp_ns, error)
+            raise
         message = convert.frame_to_msg(frame)
         self._link.sent(frame.sequence, message)
         self._observations.publish(message)
@@ -184,8 +193,8 @@ class PerceptionNode(R4Node[PerceptionConfig]):
     def _on_failure(self, error: Exception) -> None:
         self.note("frame", error)
 
-    def _tell_refusal(self, stamp_ns: int, reason: RefusalReason) -> None:
-        self._refused.publish(convert.refusal_to_msg(self.agent_id, self.writer, stamp_ns, reason))
+    def _tell_refusal(self, stamp_ns: int, error: Exception) -> None:
+        self._refused.publish(convert.refusal_to_msg(self.agent_id, self.writer, stamp_ns, error))
 
     # Memory.
 

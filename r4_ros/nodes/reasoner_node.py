@@ -22,6 +22,7 @@ from r4_ros.nodes.convert_answers import answer_to_msg, question_from_request, s
 from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.worker import Worker
 from r4_ros.reasoner.answer import Reasoner
+from r4_ros.reasoner.parse import language
 
 RECORDING_NS = 3600 * 1_000_000_000
 """A memory whose newest stamp is farther from the node's clock is a recording: its own newest stamp is 'now'."""
@@ -35,6 +36,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
 
     def configure(self) -> None:
         """Load the planner and make the topics, the service and the action."""
+        language()  # loads the parser now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
         self._reasoner = Reasoner(self._memory, self.config)
         self._stopping = threading.Event()

@@ -366,7 +366,7 @@ def test_an_outcome_is_raised_as_the_error_it_was(code: OutcomeCode) -> None:
 
 
 def test_refusals_say_which_frame() -> None:
-    ack = convert.refusal_to_msg("alice", "w", 1_500_000_000, RefusalReason.NO_POSE)
+    ack = convert.refusal_to_msg("alice", "w", 1_500_000_000, FrameRefused(RefusalReason.NO_POSE, "no tf"))
     assert (ack.agent_id, ack.stamp.sec, ack.outcome.message) == ("alice", 1, "no_pose")
     assert ack.outcome.code == FrameRefused.code
 

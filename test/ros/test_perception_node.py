@@ -1,0 +1,191 @@
+"""perception_node in one process: real messages in, frame records out, memory's acks and entries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Transform, TransformStamped, Vector3
+from sensor_msgs.msg import CameraInfo, Image
+from std_msgs.msg import Header, String
+from tf2_msgs.msg import TFMessage
+
+from r4_ros import msg
+from r4_ros.bridges.playback import TimedMessage, play
+from r4_ros.core import model as m
+from r4_ros.nodes import convert, qos
+from r4_ros.nodes.annotate import image_message
+from r4_ros.nodes.memory_node import MemoryNode
+from r4_ros.nodes.perception_node import PerceptionNode
+
+pytestmark = pytest.mark.ros
+SECOND = m.NS_PER_S
+WIDTH, HEIGHT, FOCAL = 80, 60, 80.0
+OPTICAL_IN_MAP = ((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5))  # 1 m up, looking along the map's x axis
+
+
+def pixels_message(pixels: np.ndarray, encoding: str, header: Header) -> Image:
+    made = image_message(pixels.reshape(HEIGHT, WIDTH, -1).view(np.uint8), header)
+    made.encoding = encoding
+    return made
+
+
+class Scene:
+    """A wall 3 m ahead and a red cup 2 m ahead, which may be gone."""
+
+    def frame(self, stamp_ns: int, cup: bool = True, pose: bool = True) -> Iterator[TimedMessage]:
+        header = Header(stamp=convert.time_to_msg(stamp_ns), frame_id="optical")
+        color = np.full((HEIGHT, WIDTH, 3), 200, np.uint8)
+        depth = np.full((HEIGHT, WIDTH), 3.0, np.float32)
+        labels = np.zeros((HEIGHT, WIDTH), np.uint16)
+        if cup:
+            where = np.s_[26:36, 36:46]
+            color[where], depth[where], labels[where] = (200, 20, 20), 2.0, 7
+        info = CameraInfo(header=header, height=HEIGHT, width=WIDTH, distortion_model="plumb_bob")
+        info.k = [FOCAL, 0.0, WIDTH / 2, 0.0, FOCAL, HEIGHT / 2, 0.0, 0.0, 1.0]
+        parts = [
+            ("color/camera_info", "sensor_msgs/msg/CameraInfo", info),
+            ("depth/image_raw", "sensor_msgs/msg/Image", pixels_message(depth, "32FC1", header)),
+            ("label/image_raw", "sensor_msgs/msg/Image", pixels_message(labels, "16UC1", header)),
+            ("color/image_raw", "sensor_msgs/msg/Image", pixels_message(color, "rgb8", header)),
+        ]
+        if pose:
+            (x, y, z), (qx, qy, qz, qw) = OPTICAL_IN_MAP
+            placed = Transform(translation=Vector3(x=x, y=y, z=z))
+            placed.rotation.x, placed.rotation.y, placed.rotation.z, placed.rotation.w = qx, qy, qz, qw
+            moved = TransformStamped(header=Header(stamp=header.stamp, frame_id="map"), child_frame_id="optical")
+            moved.transform = placed
+            parts.insert(0, ("/tf", "tf2_msgs/msg/TFMessage", TFMessage(transforms=[moved])))
+        for topic, kind, payload in parts:
+            yield TimedMessage(stamp_ns, topic, kind, payload, lockstep_key="robot")
+
+    def names(self) -> TimedMessage:
+        names = String(data=json.dumps({"7": "cup"}))
+        return TimedMessage(SECOND, "label/label_info", "std_msgs/msg/String", names, latched=True)
+
+
+@pytest.fixture
+def perception(graph: Any) -> PerceptionNode:
+    node = graph.make(
+        PerceptionNode, agent_id="robot", segmenter="label_image", embedder="none", map_id="home", tf_wait_s=0.3
+    )
+    return graph.active(node)
+
+
+def run(items: list[TimedMessage]) -> Any:
+    return play([Scene().names(), *items], lockstep=True, patience_s=20.0)
+
+
+def frames_of(stamps: list[int], **kind: Any) -> list[TimedMessage]:
+    return [item for stamp in stamps for item in Scene().frame(stamp, **kind)]
+
+
+@pytest.fixture
+def memory(graph: Any, tmp_path: Path) -> MemoryNode:
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agent_id="robot", embedder="none")
+    return graph.active(node)
+
+
+def test_a_frame_becomes_a_record_and_an_entry(graph: Any, perception: PerceptionNode, memory: MemoryNode) -> None:
+    records = graph.collect(msg.ObservationArray, "perception/observations", qos.OBSERVATIONS)
+    played = run(frames_of([n * SECOND for n in (10, 11, 12)]))
+    assert (played.acked, played.refused, played.unanswered) == (3, 0, 0)
+    frame = convert.frame_from_msg(records[0])
+    assert (frame.agent_id, frame.writer, frame.sequence, frame.stamp_ns) == (
+        "robot",
+        perception.writer,
+        1,
+        10 * SECOND,
+    )
+    (seen,) = frame.observations
+    assert (seen.label, dict(seen.attributes)["color"], seen.visibility) == ("cup", "red", m.Visibility.VISIBLE)
+    (entry,) = memory.library.placed()
+    assert entry.box.pose.position == pytest.approx((2.0, 0.0, 1.0), abs=0.15)
+    assert entry.count == 3
+
+
+def test_a_frame_without_a_pose_is_refused_by_name_and_the_next_one_taken(
+    graph: Any, perception: PerceptionNode, memory: MemoryNode, until: Any
+) -> None:
+    heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
+    items = [*frames_of([10 * SECOND], pose=False), *frames_of([11 * SECOND])]
+    played = run(items)
+    assert (played.acked, played.refusals) == (1, {"no_pose": 1})
+    assert [len(memory.library.entries()), memory.counts["frames"]] == [1, 1]
+
+    def told() -> Any:
+        statuses = [s for a in heard for s in a.status if s.name.endswith("perception_node")]
+        values = {v.key: v.value for v in statuses[-1].values} if statuses else {}
+        return values.get("refused.no_pose") == "1" and values
+
+    assert until(told)["frames"] == "1"
+
+
+def test_a_thing_that_left_is_found_gone(graph: Any, perception: PerceptionNode, memory: MemoryNode) -> None:
+    """The absence check works on the entries that memory published, in step with its acks."""
+    there = frames_of([n * SECOND for n in (10, 11, 12)])
+    gone = frames_of([n * SECOND for n in range(13, 19)], cup=False)
+    assert run([*there, *gone]).acked == 9
+    (entry,) = memory.library.placed()
+    assert entry.state is m.EntryState.GONE
+    assert [e.kind for e in memory.library.events()] == [m.EventKind.APPEARED, m.EventKind.DISAPPEARED]
+
+
+def test_frames_that_memory_missed_are_sent_again(
+    graph: Any, perception: PerceptionNode, tmp_path: Path, until: Any
+) -> None:
+    """A memory that fails and comes back gets what it hasn't acknowledged."""
+    node = graph.active(graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agent_id="robot", embedder="none"))
+    library, failures = node.library, [OSError("disk"), OSError("disk")]
+    ingest = library.ingest
+
+    def failing(frame: m.Frame) -> m.Receipt:
+        if failures:
+            raise failures.pop()
+        return ingest(frame)
+
+    library.ingest = failing  # type: ignore[method-assign]
+    played = play([Scene().names(), *frames_of([10 * SECOND, 11 * SECOND])], lockstep=True, patience_s=2.0)
+    assert played.refused == 2
+    until(lambda: node.counts["observations"] == 2, 30.0)
+    assert perception.counts["frames_resent"] >= 2
+    assert perception._link.unacknowledged == 0
+
+
+def test_the_annotated_image_is_made_only_for_subscribers(graph: Any, perception: PerceptionNode, memory: Any) -> None:
+    run(frames_of([10 * SECOND]))
+    assert perception._annotated.get_subscription_count() == 0
+    pictures = graph.collect(Image, "perception/annotated", qos.SENSOR)
+    run(frames_of([20 * SECOND]))
+    assert [(p.width, p.height, p.encoding, p.header.stamp.sec) for p in pictures] == [(WIDTH, HEIGHT, "rgb8", 20)]
+    changed = np.frombuffer(pictures[0].data, np.uint8).reshape(HEIGHT, WIDTH, 3)
+    assert tuple(changed[5, 5]) == (200, 200, 200) and tuple(changed[30, 40]) != (200, 20, 20)
+
+
+def test_diagnostics_say_what_is_missing(graph: Any, perception: PerceptionNode, until: Any) -> None:
+    heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
+    status = until(lambda: next((s for a in heard for s in a.status if "nothing received" in s.message), None))
+    assert "nothing received on /color/image_raw" in status.message
+
+
+def test_without_a_detector_the_node_says_what_to_do(graph: Any, until: Any) -> None:
+    heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
+    graph.make(PerceptionNode, embedder="none")
+    status = until(lambda: next((s for a in heard for s in a.status if s.message), None))
+    assert "set detector_model to an ONNX file" in status.message
+
+
+def test_live_parameters_reach_the_pipeline(graph: Any, perception: PerceptionNode) -> None:
+    from rclpy.parameter import Parameter
+
+    assert perception.set_parameters_atomically([Parameter("check_absence", value=False)]).successful
+    assert not perception.pipeline.config.check_absence
+    assert perception.pipeline.config.agent_id == "robot"

@@ -1,0 +1,204 @@
+"""reasoner_node and experience_node in one process, with a real memory."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+import numpy as np
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+
+from r4_ros import action, msg, srv
+from r4_ros.core import model as m
+from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.errors import DeadlineExceeded, NotReady
+from r4_ros.nodes import qos
+from r4_ros.nodes.clients import RemoteMemory
+from r4_ros.nodes.convert_answers import answer_from_msg
+from r4_ros.nodes.experience_node import ExperienceNode
+from r4_ros.nodes.memory_node import MemoryNode
+from r4_ros.nodes.reasoner_node import ReasonerNode
+from r4_ros.reasoner.answer import Reasoner
+
+pytestmark = pytest.mark.ros
+SECOND = m.NS_PER_S
+OLD = 1_700_000_000 * SECOND
+QUESTIONS = ("Where is the cup?", "How many books are there?", "Is there a bed?", "When was the cup last seen?")
+
+
+def fill(memory: MemoryNode, start_ns: int = OLD) -> None:
+    for sequence in range(1, 6):
+        observations = tuple(
+            m.Observation(i, label, m.Box(m.Pose((x, 0.2, 2.0)), (0.1, 0.1, 0.1)), attributes=(("color", "red"),))
+            for i, (label, x) in enumerate([("cup", 0.0), ("book", 0.7), ("book", -0.7)])
+        )
+        memory.library.ingest(
+            m.Frame(
+                "robot",
+                "camera",
+                "w",
+                sequence,
+                0,
+                start_ns + sequence * SECOND,
+                "home",
+                "map",
+                "optical",
+                m.Pose((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5)),
+                m.View(1.0, 0.8, 0.1, 5.0, np.full((4, 4), 4.0, np.float32)),
+                observations=observations,
+            )
+        )
+
+
+@pytest.fixture
+def memory(graph: Any, tmp_path: Path) -> MemoryNode:
+    node = graph.active(graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agent_id="robot", embedder="none"))
+    fill(node)
+    return node
+
+
+@pytest.fixture
+def reasoner(graph: Any) -> ReasonerNode:
+    return graph.active(graph.make(ReasonerNode))
+
+
+def ask(graph: Any, text: str, **fields: Any) -> Any:
+    return graph.call(srv.QueryMemory, "reasoner/query_memory", srv.QueryMemory.Request(question=text, **fields))
+
+
+def untimed(answer: m.Answer) -> tuple[Any, ...]:
+    """What must be the same wherever it is asked."""
+    return (
+        answer.verdict,
+        answer.form,
+        answer.text,
+        answer.value,
+        answer.value_frame,
+        answer.confidence,
+        answer.evidence,
+    )
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_service_answers_as_the_reasoner_does_beside_the_memory(
+    graph: Any, memory: MemoryNode, reasoner: ReasonerNode, question: str
+) -> None:
+    reply = ask(graph, question)
+    assert reply.outcome.code == 0, reply.outcome.message
+    beside = Reasoner(memory.library, ReasonerConfig()).answer(m.Question(question))
+    assert untimed(answer_from_msg(reply.answer)) == untimed(beside)
+
+
+def test_now_is_the_clock_while_the_memory_is_live(
+    graph: Any, tmp_path: Path, reasoner: ReasonerNode, until: Any
+) -> None:
+    node = graph.active(graph.make(MemoryNode, db=str(tmp_path / "live.db"), agent_id="robot", embedder="none"))
+    fill(node, time.time_ns() - 1500 * SECOND)
+    answer = answer_from_msg(ask(graph, "Where is the cup?").answer)
+    assert answer.verdict is m.Verdict.STALE  # 25 minutes ago by the clock, now by the memory
+
+
+def test_every_answer_is_published_and_recorded(
+    graph: Any, memory: MemoryNode, reasoner: ReasonerNode, tmp_path: Path, until: Any
+) -> None:
+    experience = graph.active(graph.make(ExperienceNode, db=str(tmp_path / "tasks.db"), agent_id="robot"))
+    heard = graph.collect(msg.Answer, "reasoner/answers", qos.EVENTS)
+    until(lambda: reasoner._answers.get_subscription_count() == 2)
+    answer = ask(graph, "Where is the cup?").answer
+    until(lambda: experience.counts["tasks"] == 1)
+    assert [a.task_id for a in heard] == [answer.task_id]
+    request = srv.RecordOutcome.Request(task_id=answer.task_id, feedback=1, source="operator")
+    assert graph.call(srv.RecordOutcome, "experience/record_outcome", request).outcome.code == 0
+    assert experience._store.tally() == {m.Feedback.RIGHT: 1}
+    request.task_id = "unknown"
+    reply = graph.call(srv.RecordOutcome, "experience/record_outcome", request)
+    assert reply.outcome.code == 400 and "unknown" in reply.outcome.message
+    request.feedback = 9
+    assert graph.call(srv.RecordOutcome, "experience/record_outcome", request).outcome.code == 2
+
+
+def test_without_a_memory_the_outcome_says_so_in_time(graph: Any, reasoner: ReasonerNode) -> None:
+    reply = ask(graph, "Where is the cup?", deadline_s=0.5)
+    assert reply.outcome.code == 3 and "is the memory node active?" in reply.outcome.message
+
+
+def test_a_negative_deadline_is_refused(graph: Any, memory: MemoryNode, reasoner: ReasonerNode) -> None:
+    assert ask(graph, "Where is the cup?", deadline_s=-1.0).outcome.code == 2
+
+
+def wait(future: Any, until: Any) -> Any:
+    until(future.done)
+    return future.result()
+
+
+def test_the_action_gives_the_same_answer_and_its_steps(
+    graph: Any, memory: MemoryNode, reasoner: ReasonerNode, until: Any
+) -> None:
+    client = ActionClient(graph.node, action.AnswerQuestion, "reasoner/answer_question")
+    assert client.wait_for_server(10.0)
+    steps: list[Any] = []
+    goal = action.AnswerQuestion.Goal(question="Where is the cup?")
+    handle = wait(client.send_goal_async(goal, feedback_callback=lambda f: steps.append(f.feedback.step)), until)
+    result = wait(handle.get_result_async(), until)
+    assert result.status == GoalStatus.STATUS_SUCCEEDED
+    by_service = ask(graph, "Where is the cup?").answer
+    assert untimed(answer_from_msg(result.result.answer)) == untimed(answer_from_msg(by_service))
+    until(lambda: steps)
+    assert steps[0].action == "retrieve"
+    client.destroy()
+
+
+def test_the_action_can_be_cancelled(graph: Any, reasoner: ReasonerNode, until: Any) -> None:
+    """No memory is there, so the question waits for one."""
+    client = ActionClient(graph.node, action.AnswerQuestion, "reasoner/answer_question")
+    assert client.wait_for_server(10.0)
+    goal = action.AnswerQuestion.Goal(question="Where is the cup?", deadline_s=300.0)
+    handle = wait(client.send_goal_async(goal), until)
+    wait(handle.cancel_goal_async(), until)
+    assert wait(handle.get_result_async(), until).status == GoalStatus.STATUS_CANCELED
+    client.destroy()
+
+
+class LostReplies:
+    """A client whose first replies never come."""
+
+    srv_name = "memory/retrieve"
+
+    def __init__(self, client: Any, lost: int) -> None:
+        self.client, self.lost = client, lost
+        self.removed: list[Any] = []
+
+    def service_is_ready(self) -> bool:
+        return bool(self.client.service_is_ready())
+
+    def call_async(self, request: Any) -> Any:
+        from rclpy.task import Future
+
+        if self.lost:
+            self.lost -= 1
+            return Future()
+        return self.client.call_async(request)
+
+    def remove_pending_request(self, future: Any) -> None:
+        self.removed.append(future)
+
+
+def test_a_lost_reply_is_asked_for_again(graph: Any, memory: MemoryNode) -> None:
+    client = LostReplies(graph.node.create_client(srv.Retrieve, "memory/retrieve"), lost=1)
+    found = RemoteMemory(client).retrieve(m.Query(labels=("cup",)))
+    assert [e.label for e in found.entries] == ["cup"]
+    assert len(client.removed) == 1
+
+
+def test_a_deadline_ends_the_waiting(graph: Any, memory: MemoryNode) -> None:
+    client = LostReplies(graph.node.create_client(srv.Retrieve, "memory/retrieve"), lost=1000)
+    with pytest.raises(DeadlineExceeded):
+        RemoteMemory(client).retrieve(m.Query(), deadline_s=0.3)
+    with pytest.raises(NotReady):
+        RemoteMemory(graph.node.create_client(srv.Retrieve, "nowhere")).retrieve(m.Query(), deadline_s=0.2)
