@@ -14,7 +14,7 @@ from r4_ros.core.model import FloatArray
 Rect = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels."""
 
-RINGS_PX = (16.0, 32.0, 52.0, 76.0, 104.0, 140.0, 190.0, 250.0)
+RINGS_PX = (14.0, 26.0, 40.0, 56.0, 76.0, 100.0)
 ANGLES = tuple(math.pi * k / 8 for k in range(16))
 TOUCH_PX = 5.0
 LEADER_PX = 12.0
@@ -29,18 +29,20 @@ class Named:
     may_be_inside: bool = True
 
 
-def place_labels(items: Sequence[Named], area: Rect, avoid: Sequence[Rect], scale: float = 1.0) -> list[Rect | None]:
-    """A rectangle for each label, in the order of ``items``; None where no room is left.
+def place_labels(
+    items: Sequence[Named], area: Rect, avoid: Sequence[Rect], keep_off: Sequence[Rect] = ()
+) -> list[Rect | None]:
+    """A rectangle for each label, in the order of ``items``; None where no room is left nearby.
 
-    Labels never overlap each other or leave ``area``; they avoid the bounds of the items and ``avoid`` (the trail,
-    say) as far as there is a choice. Lengths are multiplied by ``scale``. Big things choose first: theirs fit inside.
+    Labels never overlap each other or ``keep_off``, nor leave ``area``; they avoid the bounds of the items and
+    ``avoid`` (the trail, say) as far as there is a choice. Big things choose first: theirs fit inside.
     """
     things = _stack([item.bounds for item in items])
     others = np.concatenate([things, _stack(avoid)])
-    taken: list[Rect] = []
+    taken: list[Rect] = list(keep_off)
     result: list[Rect | None] = [None] * len(items)
     for k in sorted(range(len(items)), key=lambda k: (-_area_of(items[k].bounds), k)):
-        candidates, effort = _candidates(items[k], scale)
+        candidates, effort = _candidates(items[k])
         reach = np.concatenate([candidates[:, :2].min(axis=0), candidates[:, 2:].max(axis=0)])[None]
         near = _overlap(reach, others)[0] > 0
         near[k] = False
@@ -51,7 +53,7 @@ def place_labels(items: Sequence[Named], area: Rect, avoid: Sequence[Rect], scal
         if math.isfinite(cost[best]):
             left, top, right, bottom = (float(v) for v in candidates[best])
             result[k] = (left, top, right, bottom)
-            taken.append((left - 2 * scale, top, right + 2 * scale, bottom))
+            taken.append((left - 3, top, right + 3, bottom))
     return result
 
 
@@ -73,35 +75,35 @@ def place_in_polygon(polygon: FloatArray, size: tuple[float, float], avoid: Sequ
     return left, top, right, bottom
 
 
-def leader(bounds: Rect, label: Rect, scale: float = 1.0) -> tuple[tuple[float, float], tuple[float, float]] | None:
+def leader(bounds: Rect, label: Rect) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """The line from a thing to its label; None where the label is near enough to need none."""
     start = (
         min(max((label[0] + label[2]) / 2, bounds[0]), bounds[2]),
         min(max((label[1] + label[3]) / 2, bounds[1]), bounds[3]),
     )
     end = (min(max(start[0], label[0]), label[2]), min(max(start[1], label[1]), label[3]))
-    return (start, end) if math.dist(start, end) > LEADER_PX * scale else None
+    return (start, end) if math.dist(start, end) > LEADER_PX else None
 
 
-def _candidates(item: Named, scale: float) -> tuple[FloatArray, FloatArray]:
+def _candidates(item: Named) -> tuple[FloatArray, FloatArray]:
     """Rectangles [n, 4] to try and the effort of each: inside, at the sides, then in rings farther out."""
     left, top, right, bottom = item.bounds
     w, h = item.size
-    cx, cy, touch = (left + right) / 2, (top + bottom) / 2, TOUCH_PX * scale
+    cx, cy = (left + right) / 2, (top + bottom) / 2
     centres = [
-        (cx, bottom + touch + h / 2),
-        (cx, top - touch - h / 2),
-        (right + touch + w / 2, cy),
-        (left - touch - w / 2, cy),
+        (cx, bottom + TOUCH_PX + h / 2),
+        (cx, top - TOUCH_PX - h / 2),
+        (right + TOUCH_PX + w / 2, cy),
+        (left - TOUCH_PX - w / 2, cy),
     ]
     effort = [0.2, 0.22, 0.24, 0.26]
-    if item.may_be_inside and w + 4 * scale < right - left and h + 4 * scale < bottom - top:
-        centres += [(cx, cy), (cx, top + h / 2 + touch), (cx, bottom - h / 2 - touch)]
+    if item.may_be_inside and w + 4 < right - left and h + 4 < bottom - top:
+        centres += [(cx, cy), (cx, top + h / 2 + TOUCH_PX), (cx, bottom - h / 2 - TOUCH_PX)]
         effort += [0.0, 0.05, 0.05]
     for ring in RINGS_PX:
         for angle in ANGLES:
-            reach_x = (right - left) / 2 + ring * scale + w / 2
-            reach_y = (bottom - top) / 2 + ring * scale + h / 2
+            reach_x = (right - left) / 2 + ring + w / 2
+            reach_y = (bottom - top) / 2 + ring + h / 2
             centres.append((cx + math.cos(angle) * reach_x, cy + math.sin(angle) * reach_y))
             effort.append(0.5 + ring / 60.0)
     middle, half = np.asarray(centres), np.array([w / 2, h / 2])

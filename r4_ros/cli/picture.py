@@ -55,7 +55,10 @@ STATES: dict[EntryState, tuple[Colour, str]] = {
 }
 MARGIN, HEADER, SIDE, FOOTER = 24, 84, 256, 54
 SMALL_PX = 11.0
-LABEL_PX = 14
+LABEL_PX = ((60, 14), (140, 13), (10**9, 12))
+"""Size of names for at most so many things."""
+FLAT_M = 0.12
+"""What doesn't rise above this lies on the floor, and is drawn paler."""
 CALENDAR_FROM_NS = 10 * 365 * 86_400 * NS_PER_S
 """Stamps before 1980 are a simulation's or a boot's clock: shown as time since the start."""
 
@@ -93,11 +96,12 @@ def draw(scene: Scene, path: Path, size: int = 1600) -> Path:
     pencil = Pencil(sheet.width, sheet.height, PAPER)
     _ground(pencil, sheet, scene)
     colours = _agent_colours(scene)
-    owners = colours if len({t.agent_id for t in scene.things}) > 1 else {}
+    several = len({agent for t in scene.things for agent in t.seen_by}) > 1
+    owners = {t.entry_id: colours[t.agent_id] for t in scene.things if several and len(t.seen_by) == 1}
     for walk in scene.walks:
         _way(pencil, sheet, walk, colours[walk.agent_id])
     for thing in sorted(scene.things, key=lambda t: (t.height, t.entry_id)):
-        _thing(pencil, sheet, thing, owners.get(thing.agent_id))
+        _thing(pencil, sheet, thing, owners.get(thing.entry_id))
     for thing in scene.things:
         _move(pencil, sheet, thing)
     for walk in scene.walks:
@@ -206,7 +210,9 @@ def _thing(pencil: Pencil, sheet: Sheet, thing: Thing, owner: Colour | None = No
         if gone:
             _cross(pencil, (spot[0] - 5, spot[1] - 5, spot[0] + 5, spot[1] + 5), colour, 1.6)
         return
-    pencil.polygon(outline, (*colour[:3], 22) if gone else (*fill[:3], 190 if present else 130))
+    pencil.polygon(
+        outline, (*colour[:3], 22) if gone else (*fill[:3], 80 if thing.height < FLAT_M else 190 if present else 130)
+    )
     pencil.outline(outline, (*edge[:3], 170 if gone else 235), 2.4 if present else 1.4, dash=6 if gone else 0)
     if gone:
         reach = min(12.0, (bounds[2] - bounds[0]) / 3, (bounds[3] - bounds[1]) / 3)
@@ -241,17 +247,20 @@ def _labels(pencil: Pencil, sheet: Sheet, scene: Scene) -> int:
     marks = [sheet.at(walk.pieces[k][k]) for walk in scene.walks for k in (0, -1)]
     ends = [(x - 14, y - 14, x + 14, y + 14) for x, y in marks]
     names = _room_names(pencil, sheet, scene, [*obstacles, *trail, *ends])
-    texts = [t.label + (" (gone)" if t.state is EntryState.GONE else "") for t in scene.things]
-    items = [Named(o, pencil.text_size(text, LABEL_PX)) for o, text in zip(obstacles, texts, strict=True)]
+    named = [(t, o) for t, o in zip(scene.things, obstacles, strict=True) if t.named]
+    size = next(px for most, px in LABEL_PX if len(named) <= most)
+    texts = [t.label + (" (gone)" if t.state is EntryState.GONE else "") for t, _ in named]
+    items = [Named(o, pencil.text_size(text, size)) for (_, o), text in zip(named, texts, strict=True)]
     left, top, right, bottom = sheet.plot
-    spots = place_labels(items, (left + 4, top + 4, right - 4, bottom - 4), [*names, *ends, *trail])
-    for thing, bounds, spot in zip(scene.things, obstacles, spots, strict=True):
+    unnamed = [o for t, o in zip(scene.things, obstacles, strict=True) if not t.named]
+    spots = place_labels(items, (left + 4, top + 4, right - 4, bottom - 4), [*unnamed, *ends, *trail], names)
+    for (thing, bounds), spot in zip(named, spots, strict=True):
         line = leader(bounds, spot) if spot else None
         if line:
             pencil.line(line, (*STATES[thing.state][0][:3], 150), 1.0)
-    for thing, text, spot in zip(scene.things, texts, spots, strict=True):
+    for (thing, _), text, spot in zip(named, texts, spots, strict=True):
         if spot:
-            pencil.text(spot[:2], text, LABEL_PX, _label_colour(thing), halo=HALO)
+            pencil.text(spot[:2], text, size, _label_colour(thing), halo=HALO)
     return sum(spot is None for spot in spots)
 
 
@@ -278,11 +287,11 @@ def _header(pencil: Pencil, scene: Scene) -> None:
     title = "What the robot remembers" if len(scene.walks) < 2 else "What the robots remember"
     pencil.text((MARGIN, 20), title, 25, INK, bold=True)
     where = f"map '{scene.map_id}'" if scene.map_id else ""
-    states = [t.state for t in scene.things]
+    count = sum(t.named for t in scene.things)
     facts = [
         where,
         when(scene.start_ns, scene.end_ns),
-        f"{len(states)} thing{'s' * (len(states) != 1)}",
+        f"{count} thing{'s' * (count != 1)}",
         f"not shown: {', '.join(scene.other_maps)}" if scene.other_maps else "",
     ]
     pencil.text((MARGIN, 55), "   ·   ".join(f for f in facts if f), 14, SOFT_INK)
@@ -316,10 +325,10 @@ def _legend(pencil: Pencil, sheet: Sheet, scene: Scene, hidden: int) -> None:
         y = _entry(pencil, x, y, walk.agent_id or "robot", f"{walk.length:.1f} m")
     y = _heading(pencil, x, y + 8, "Things") if scene.things else y
     for state, (_, meaning) in STATES.items():
-        things = [t for t in scene.things if t.state is state]
+        things = [t for t in scene.things if t.state is state and t.named]
         if things:
             metre = 26 / sheet.metre
-            sample = Thing("", "", "", ((0, 0), (metre, 0), (metre, metre / 2), (0, metre / 2)), 0.0, state)
+            sample = Thing("", "", "", ((0, 0), (metre, 0), (metre, metre / 2), (0, metre / 2)), 1.0, state)
             side = Sheet(0, 0, (x + 4, y, 0, 0), sheet.metre, 0.0, metre / 2)
             _thing(pencil, side, sample)
             y = _entry(pencil, x, y, meaning, str(len(things)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from r4_ros.core.geometry import corners, yaw_of
 from r4_ros.core.model import Box, EntryState, Event, EventKind, Evidence, PlacedEntry, Region, TrailPoint
@@ -14,11 +14,16 @@ Point = tuple[float, float]
 
 BREAK_M = 2.0
 """Trail points farther apart belong to two walks (the robot was carried, or relocalised)."""
+SAME_SHARE, SAME_M = 0.3, 0.15
+"""Two boxes with one label are drawn as one thing if they share this much of the smaller one, or are this near."""
 
 
 @dataclass(frozen=True)
 class Thing:
-    """One entry as it is drawn: its footprint from above, its state and, if it was moved, from where (metres)."""
+    """One entry as it is drawn: its footprint from above, its state and, if it was moved, from where (metres).
+
+    ``known_ns``: when its state was last looked at. ``named``: its label is drawn; not that of a part of another one.
+    """
 
     entry_id: str
     agent_id: str
@@ -27,12 +32,21 @@ class Thing:
     height: float
     state: EntryState
     moved_from: Point | None = None
+    known_ns: int = 0
+    seen_by: tuple[str, ...] = ()
+    named: bool = True
 
     @property
     def centre(self) -> Point:
         """Middle of the footprint."""
+        left, bottom, right, top = self.bounds
+        return (left + right) / 2, (bottom + top) / 2
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Least x and y, greatest x and y of the footprint."""
         xs, ys = zip(*self.footprint, strict=True)
-        return (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+        return min(xs), min(ys), max(xs), max(ys)
 
 
 @dataclass(frozen=True)
@@ -80,16 +94,54 @@ def make_scene(
     ways = [[p for p in way if p.map_id == map_id] for way in ways]
     stamps = [p.stamp_ns for way in ways for p in way] + [s for e in entries for s in (e.first_seen, e.last_seen)]
     start_ns, end_ns = min(stamps, default=end_ns), end_ns or max(stamps, default=0)
-    old_places = _old_places(events)
+    events = list(events)
+    old_places, absent = _old_places(events), _found_absent(events)
+    things = [
+        replace(_thing(e, old_places.get(e.entry_id)), known_ns=max(e.last_seen, absent.get(e.entry_id, 0)))
+        for e in sorted(entries, key=lambda e: e.entry_id)
+    ]
     return Scene(
         map_id=map_id,
         start_ns=min(start_ns, end_ns),
         end_ns=end_ns,
-        things=tuple(_thing(e, old_places.get(e.entry_id)) for e in sorted(entries, key=lambda e: e.entry_id)),
+        things=tuple(fused(things)),
         walks=tuple(_walk(way, start_ns, end_ns) for way in ways if way),
         regions=tuple(r for r in regions if r.map_id in ("", map_id)),
         other_maps=tuple(sorted(m for m in maps if m != map_id)),
     )
+
+
+def fused(things: Sequence[Thing]) -> list[Thing]:
+    """What several agents saw of one thing is drawn once, as the agent that looked last knows it.
+
+    Parts of one thing that an agent took for several stay, but only the largest is named.
+    """
+    groups: list[list[Thing]] = []
+    for thing in sorted(things, key=lambda t: (-_area(t.bounds), t.entry_id)):
+        group = next((g for g in groups if any(_is_same(thing, other) for other in g)), None)
+        if group is None:
+            groups.append([thing])
+        else:
+            group.append(thing)
+    result = []
+    for group in groups:
+        agent = max(group, key=lambda t: (t.known_ns, t.agent_id)).agent_id
+        seen_by = tuple(sorted({t.agent_id for t in group}))
+        kept = [t for t in group if t.agent_id == agent]
+        result += [replace(t, seen_by=seen_by, named=k == 0) for k, t in enumerate(kept)]
+    return result
+
+
+def _is_same(a: Thing, b: Thing) -> bool:
+    if a.label != b.label or (a.agent_id == b.agent_id and a.state != b.state):
+        return False
+    p, q = a.bounds, b.bounds
+    shared = _area((max(p[0], q[0]), max(p[1], q[1]), min(p[2], q[2]), min(p[3], q[3])))
+    return shared > SAME_SHARE * min(_area(p), _area(q)) or math.dist(a.centre, b.centre) < SAME_M
+
+
+def _area(bounds: tuple[float, float, float, float]) -> float:
+    return max(0.0, bounds[2] - bounds[0]) * max(0.0, bounds[3] - bounds[1])
 
 
 def footprint(box: Box) -> tuple[Point, ...]:
@@ -129,6 +181,12 @@ def _old_places(events: Iterable[Event]) -> dict[str, Point]:
         if event.kind in (EventKind.MOVED, EventKind.REAPPEARED) and place and all(map(math.isfinite, place)):
             places[event.entry_id] = (place[0], place[1])
     return places
+
+
+def _found_absent(events: Iterable[Event]) -> dict[str, int]:
+    """When each entry was last found absent."""
+    gone = [e for e in events if e.kind is EventKind.DISAPPEARED]
+    return {e.entry_id: e.latest_ns for e in sorted(gone, key=lambda e: e.latest_ns)}
 
 
 def _walk(way: Sequence[TrailPoint], start_ns: int, end_ns: int) -> Walk:

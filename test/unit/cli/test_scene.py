@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -98,3 +99,35 @@ def test_nothing_remembered_is_an_empty_scene() -> None:
     scene = make_scene([], [])
     assert scene.points() == []
     assert (scene.start_ns, scene.end_ns) == (0, 0)
+
+
+def of_agent(
+    agent: str, entry_id: str, x: float, last_seen_s: int, state: EntryState = EntryState.UNKNOWN
+) -> PlacedEntry:
+    return replace(entry(entry_id, x, 0.0, state), agent_id=agent, last_seen=last_seen_s * NS_PER_S)
+
+
+def gone(entry_id: str, stamp_s: int) -> Event:
+    stamp = stamp_s * NS_PER_S
+    return Event(f"g{entry_id}", EventKind.DISAPPEARED, entry_id, "a", "mug", stamp, stamp, stamp, "home", (0, 0, 0))
+
+
+def test_what_two_agents_saw_of_one_thing_is_drawn_once_as_the_last_one_knows_it() -> None:
+    things = make_scene([of_agent("a", "1", 0.0, 20), of_agent("b", "2", 0.05, 30)], []).things
+    assert [(t.entry_id, t.seen_by, t.named) for t in things] == [("2", ("a", "b"), True)]
+
+
+def test_finding_a_thing_gone_counts_as_looking() -> None:
+    entries = [of_agent("a", "1", 0.0, 20, EntryState.GONE), of_agent("b", "2", 0.05, 30)]
+    assert [t.entry_id for t in make_scene(entries, [], [], [gone("1", 40)]).things] == ["1"]
+    assert [t.entry_id for t in make_scene(entries, [], [], [gone("1", 25)]).things] == ["2"]
+
+
+def test_look_alikes_side_by_side_are_two_and_parts_of_one_are_named_once() -> None:
+    beside = make_scene([of_agent("a", "1", 0.0, 20), of_agent("a", "2", 0.45, 20)], []).things
+    assert [t.named for t in beside] == [True, True]
+    part = replace(of_agent("a", "2", 0.1, 20), box=Box(Pose((0.1, 0.0, 0.5)), (0.1, 0.1, 0.1)))
+    assert [(t.entry_id, t.named) for t in make_scene([of_agent("a", "1", 0.0, 20), part], []).things] == [
+        ("1", True),
+        ("2", False),
+    ]
