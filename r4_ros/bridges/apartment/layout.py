@@ -156,7 +156,7 @@ def _hallway(f: Furnisher) -> None:
     f.lay("umbrella", "umbrella", obj.umbrella("purple"), (0.35, 5.28, 0), 0, "purple")
     f.lay("brown shoes", "shoes", obj.shoes("brown"), (1.25, 5.3, 0), 90, "brown")
     f.lay("red shoes", "shoes", obj.shoes("red"), (1.75, 5.32, 0), 90, "red")
-    f.lay("backpack", "backpack", obj.backpack("blue"), (6.75, 5.27, 0.44), 90, "blue")
+    f.lay("backpack", "backpack", obj.backpack("blue"), (6.75, 5.27, 0.45), 90, "blue")
     f.lay("palm", "plant", obj.plant(0.95, 14, "white"), (3.85, 6.28, 0), 0, "green")
     f.lay("hat box", "box", obj.carton(0.34, 0.34, 0.24), (9.75, 6.25, 0), 0, "brown")
     f.lay("hall book", "book", obj.lying_book("blue"), (2.9, 5.24, 0.8), 100, "blue")

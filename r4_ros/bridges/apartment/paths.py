@@ -69,7 +69,7 @@ class Floor:
         return result
 
     def way(self, start: tuple[float, float], goal: tuple[float, float]) -> FloatArray:
-        """A smooth way [n, 2] with points about 5 cm apart. Raises InvalidArgument when there is none."""
+        """A smooth way [n, 2] with points a few cm apart. Raises InvalidArgument when there is none."""
         ends = self._cells(np.array([start, goal]))
         a, b = (int(i * self._clearance.shape[1] + j) for i, j in ends)
         _, before = dijkstra(self._graph, indices=b, return_predecessors=True)
@@ -89,8 +89,8 @@ class Floor:
         for sigma in (8, 6, 4, 2, 1):
             padded = np.concatenate([np.repeat(path[:1], 4 * sigma, 0), path, np.repeat(path[-1:], 4 * sigma, 0)])
             smooth: FloatArray = gaussian_filter1d(padded, sigma, axis=0)
-            if (self.clearance(smooth) >= RADIUS).all():
-                return _resample(smooth, CELL)
+            if (self.clearance(_resample(smooth, CELL / 10)) >= RADIUS).all():
+                return _resample(smooth, CELL / 2)
         return path
 
     def _connect(self) -> csr_array:

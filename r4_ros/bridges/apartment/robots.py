@@ -117,14 +117,13 @@ def _drifted(poses: FloatArray, drift: float, rng: np.random.Generator) -> Float
     """Dead reckoning that starts at the origin: each step's length and turn are off by a share of the way."""
     step = np.diff(poses, axis=0)
     way = np.hypot(step[:, 0], step[:, 1])
-    along = way * np.cos(np.arctan2(step[:, 1], step[:, 0]) - poses[:-1, 2])
     scale, bias = 1 + drift * rng.normal(), drift * rng.normal()
     noise = drift * rng.normal(size=len(step)) * np.sqrt(way * TICK)
     yaw = np.concatenate([[0.0], np.cumsum(step[:, 2] + bias * way + noise)])
-    middle = (yaw[:-1] + yaw[1:]) / 2
-    x = np.concatenate([[0.0], np.cumsum(scale * along * np.cos(middle))])
-    y = np.concatenate([[0.0], np.cumsum(scale * along * np.sin(middle))])
-    return np.stack([x, y, yaw], axis=1)
+    error = yaw[:-1] - poses[:-1, 2]
+    x = scale * (step[:, 0] * np.cos(error) - step[:, 1] * np.sin(error))
+    y = scale * (step[:, 0] * np.sin(error) + step[:, 1] * np.cos(error))
+    return np.stack([np.concatenate([[0.0], np.cumsum(v)]) for v in (x, y)] + [yaw], axis=1)
 
 
 def closest_approach(robots: Sequence[Robot]) -> float:
