@@ -46,6 +46,10 @@ class Coverage:
         self._agents = Codes()
         self._kept: dict[tuple[str, str], _Kept] = {}
 
+    def maps(self) -> list[str]:
+        """The maps on which anything was looked at, sorted."""
+        return sorted({map_id for map_id, _, _ in self._groups})
+
     def holding(self, agent_id: str, camera: str, map_id: str, stamp_ns: int, sensor_in_map: Pose) -> int | None:
         """The kept frame whose depth holds for a new frame too; None where that one must keep its own."""
         last = self._kept.get((agent_id, camera))

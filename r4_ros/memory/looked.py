@@ -27,17 +27,15 @@ class Looked:
     last: int | None = None
 
 
-def look_at(
-    coverage: Coverage, places: Sequence[Place], map_ids: Sequence[str], window: tuple[int, int], agents: Sequence[str]
-) -> Looked:
-    """How much of the places was looked at in [start, end) of the window; each on its own map, else on all given."""
+def look_at(coverage: Coverage, places: Sequence[Place], window: tuple[int, int], agents: Sequence[str]) -> Looked:
+    """How much of the places was looked at in [start, end) of the window; each on its own map, else on any."""
     seen_columns = columns = 0
     last = -1
     for place in places:
         points, heights = _probes(place)
         looks = np.full(len(points), -1, np.int64)
         ever = np.full(len(points), -1, np.int64)
-        for map_id in (place.map_id,) if place.map_id else map_ids:
+        for map_id in (place.map_id,) if place.map_id else coverage.maps():
             looks = np.maximum(looks, coverage.last_looks(map_id, points, *window, agents))
             ever = np.maximum(ever, coverage.last_looks(map_id, points, 0, FOREVER, agents))
         seen_columns += int((looks.reshape(-1, heights).max(axis=1) >= 0).sum())

@@ -222,7 +222,7 @@ class Retriever:
         window = asked_window(query.temporal, query.at_ns, scene.now_ns)
         places = [p for c in query.spatial if not c.negate for p in self._spatial.places(c, scene)]
         if places:
-            return look_at(self._coverage, places, self._index.maps.texts, window, query.agents)
+            return look_at(self._coverage, places, window, query.agents)
         if query.temporal or query.at_ns is not None:
             watched = self._coverage.any_view(*window, query.agents)
             return Looked(1.0 if watched else 0.0)

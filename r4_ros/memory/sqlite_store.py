@@ -271,7 +271,7 @@ class SqliteStore:
             conditions.append("latest_ns >= ?")
             parameters.append(since_ns)
         if until_ns is not None:
-            conditions.append("iif(earliest_ns = 0, stamp_ns, earliest_ns) < ?")
+            conditions.append("iif(earliest_ns = 0, event.stamp_ns, earliest_ns) < ?")
             parameters.append(until_ns)
         if slots is not None:
             conditions.append(f"slot IN ({', '.join(str(int(slot)) for slot in sorted(slots))})")

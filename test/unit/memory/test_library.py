@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -83,7 +84,10 @@ def test_duplicates_in_any_order_change_nothing(
 ) -> None:
     folder = tmp_path_factory.mktemp("again")
     told = story(make_robot(), thing, 10)
-    with open_library(folder / "once.db", MemoryConfig()) as once, open_library(folder / "more.db", MemoryConfig()) as more:
+    with (
+        open_library(folder / "once.db", MemoryConfig()) as once,
+        open_library(folder / "more.db", MemoryConfig()) as more,
+    ):
         for frame in told:
             once.ingest(frame)
         for i, frame in enumerate(told):
@@ -114,7 +118,7 @@ def test_intervals_are_sound(memory: Any, robot: Any, thing: Any) -> None:
     for entry in memory.entries():
         for parts in (entry.sightings, entry.presence, [s.interval for s in entry.stays]):
             assert all(a.start < a.end for a in parts)
-            assert all(a.end <= b.start for a, b in zip(parts, parts[1:], strict=False))
+            assert all(a.end <= b.start for a, b in itertools.pairwise(parts))
         assert entry.presence[-1].last_seen == entry.last_seen
         assert entry.stays[-1].interval.end == FOREVER
 
@@ -246,7 +250,9 @@ def test_things_hang_on_anchors_by_odometry(memory: Any, robot: Any, thing: Any)
 
 def test_episodes_are_kept_once_and_hang_on_the_agents_path(memory: Any, robot: Any) -> None:
     memory.ingest(robot.frame(1))
-    told = Episode("", "r1", "Anna puts the mug away", Interval(S, 3 * S), EpisodeSource.UTTERANCE, place=(2.0, 0.0, 1.0))
+    told = Episode(
+        "", "r1", "Anna puts the mug away", Interval(S, 3 * S), EpisodeSource.UTTERANCE, place=(2.0, 0.0, 1.0)
+    )
     first = memory.add_episode(told)
     assert memory.add_episode(told) == first and first
     (found,) = memory.retrieve(Query(text="mug", with_episodes=True)).episodes

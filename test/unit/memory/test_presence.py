@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -194,7 +195,7 @@ def test_presence_never_overlaps_whatever_comes_late(steps: list[tuple[int, bool
             assert present_at(presence, stamp) is not None
     for p in presence:
         assert p.start_earliest <= p.start <= p.last_seen < p.end
-    for a, b in zip(presence, presence[1:], strict=False):
+    for a, b in itertools.pairwise(presence):
         assert a.end <= b.start_earliest or a.end <= b.start
 
 
