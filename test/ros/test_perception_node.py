@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,63 +11,18 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Transform, TransformStamped, Vector3
-from sensor_msgs.msg import CameraInfo, Image
-from std_msgs.msg import Header, String
-from tf2_msgs.msg import TFMessage
+from scene import HEIGHT, WIDTH, frames_of, label_names
+from sensor_msgs.msg import Image
 
 from r4_ros import msg
 from r4_ros.bridges.playback import TimedMessage, play
 from r4_ros.core import model as m
 from r4_ros.nodes import convert, qos
-from r4_ros.nodes.annotate import image_message
 from r4_ros.nodes.memory_node import MemoryNode
 from r4_ros.nodes.perception_node import PerceptionNode
 
 pytestmark = pytest.mark.ros
 SECOND = m.NS_PER_S
-WIDTH, HEIGHT, FOCAL = 80, 60, 80.0
-OPTICAL_IN_MAP = ((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5))  # 1 m up, looking along the map's x axis
-
-
-def pixels_message(pixels: np.ndarray, encoding: str, header: Header) -> Image:
-    made = image_message(pixels.reshape(HEIGHT, WIDTH, -1).view(np.uint8), header)
-    made.encoding = encoding
-    return made
-
-
-class Scene:
-    """A wall 3 m ahead and a red cup 2 m ahead, which may be gone."""
-
-    def frame(self, stamp_ns: int, cup: bool = True, pose: bool = True) -> Iterator[TimedMessage]:
-        header = Header(stamp=convert.time_to_msg(stamp_ns), frame_id="optical")
-        color = np.full((HEIGHT, WIDTH, 3), 200, np.uint8)
-        depth = np.full((HEIGHT, WIDTH), 3.0, np.float32)
-        labels = np.zeros((HEIGHT, WIDTH), np.uint16)
-        if cup:
-            where = np.s_[26:36, 36:46]
-            color[where], depth[where], labels[where] = (200, 20, 20), 2.0, 7
-        info = CameraInfo(header=header, height=HEIGHT, width=WIDTH, distortion_model="plumb_bob")
-        info.k = [FOCAL, 0.0, WIDTH / 2, 0.0, FOCAL, HEIGHT / 2, 0.0, 0.0, 1.0]
-        parts = [
-            ("color/camera_info", "sensor_msgs/msg/CameraInfo", info),
-            ("depth/image_raw", "sensor_msgs/msg/Image", pixels_message(depth, "32FC1", header)),
-            ("label/image_raw", "sensor_msgs/msg/Image", pixels_message(labels, "16UC1", header)),
-            ("color/image_raw", "sensor_msgs/msg/Image", pixels_message(color, "rgb8", header)),
-        ]
-        if pose:
-            (x, y, z), (qx, qy, qz, qw) = OPTICAL_IN_MAP
-            placed = Transform(translation=Vector3(x=x, y=y, z=z))
-            placed.rotation.x, placed.rotation.y, placed.rotation.z, placed.rotation.w = qx, qy, qz, qw
-            moved = TransformStamped(header=Header(stamp=header.stamp, frame_id="map"), child_frame_id="optical")
-            moved.transform = placed
-            parts.insert(0, ("/tf", "tf2_msgs/msg/TFMessage", TFMessage(transforms=[moved])))
-        for topic, kind, payload in parts:
-            yield TimedMessage(stamp_ns, topic, kind, payload, lockstep_key="robot")
-
-    def names(self) -> TimedMessage:
-        names = String(data=json.dumps({"7": "cup"}))
-        return TimedMessage(SECOND, "label/label_info", "std_msgs/msg/String", names, latched=True)
 
 
 @pytest.fixture
@@ -81,11 +34,7 @@ def perception(graph: Any) -> PerceptionNode:
 
 
 def run(items: list[TimedMessage]) -> Any:
-    return play([Scene().names(), *items], lockstep=True, patience_s=20.0)
-
-
-def frames_of(stamps: list[int], **kind: Any) -> list[TimedMessage]:
-    return [item for stamp in stamps for item in Scene().frame(stamp, **kind)]
+    return play([label_names(), *items], lockstep=True, patience_s=20.0)
 
 
 @pytest.fixture
@@ -153,7 +102,7 @@ def test_frames_that_memory_missed_are_sent_again(
         return ingest(frame)
 
     library.ingest = failing  # type: ignore[method-assign]
-    played = play([Scene().names(), *frames_of([10 * SECOND, 11 * SECOND])], lockstep=True, patience_s=2.0)
+    played = play([label_names(), *frames_of([10 * SECOND, 11 * SECOND])], lockstep=True, patience_s=2.0)
     assert played.refused == 2
     until(lambda: node.counts["observations"] == 2, 30.0)
     assert perception.counts["frames_resent"] >= 2
