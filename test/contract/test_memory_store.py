@@ -1,0 +1,286 @@
+"""What every store of the memory must do; a new store is done when these tests pass for it too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from r4_ros.core.errors import StoreError
+from r4_ros.core.model import (
+    FOREVER,
+    Anchor,
+    AttributeValue,
+    Box,
+    Embedding,
+    Entry,
+    EntryState,
+    Episode,
+    EpisodeSource,
+    Event,
+    EventKind,
+    Interval,
+    Motion,
+    Observation,
+    Pose,
+    Presence,
+    Region,
+    Stay,
+    View,
+    Visibility,
+)
+from r4_ros.memory.codec import as_stored
+from r4_ros.memory.sqlite_store import SqliteStore
+from r4_ros.memory.store import (
+    AnchorRecord,
+    EntryChange,
+    FrameChange,
+    MemoryStore,
+    SessionRecord,
+    StoredEntry,
+    StoredEpisode,
+    StoredEvent,
+    StoredFrame,
+    StoredView,
+    WriterRecord,
+)
+
+S = 1_000_000_000
+TURN = (0.0, 0.0, 0.6, 0.8)
+STORES: dict[str, Callable[..., MemoryStore]] = {
+    "sqlite": lambda folder, **more: SqliteStore(folder / "memory.db", **more)
+}
+OpenStore = Callable[..., MemoryStore]
+
+
+@pytest.fixture(params=list(STORES))
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+    opened: list[MemoryStore] = []
+
+    def make(**more: Any) -> MemoryStore:
+        opened.append(STORES[request.param](tmp_path, **more))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> MemoryStore:
+    return open_store()
+
+
+def vector(*values: float) -> Embedding:
+    return Embedding("axes", as_stored(np.array(values, np.float32)))
+
+
+def entry(slot: int, **more: Any) -> StoredEntry:
+    whole = Entry(
+        entry_id=f"id{slot}",
+        agent_id="r1",
+        revision=1,
+        session=0,
+        map_id="home",
+        label="Straße 茶",
+        label_votes=(("Straße 茶", 0.7), ("mug", 0.2)),
+        stays=(Stay(Interval(1, 5), 0, Box(Pose((1.1, 2.2, 3.3), TURN), (0.1, 0.2, 0.3)), (0.1,) * 9, 3, 2, 1),),  # type: ignore[arg-type]
+        sightings=(Interval(1, 2), Interval(4, 5)),
+        presence=(Presence(0, 1, 4, FOREVER),),
+        description='a "mug"',
+        attributes=(AttributeValue("color", "red", 1, 4, 3),),
+        label_embedding=vector(1, 0.5, 0.1),
+        description_embedding=vector(0.3, 0.1, 0.9),
+        visibility=Visibility.OCCLUDED,
+        confidence=0.1 + 0.2,
+        count=3,
+        state=EntryState.PRESENT,
+        motion=Motion.MOVABLE,
+        moved_from="id7",
+        maybe_same_as=("id8", "id9"),
+    )
+    return StoredEntry(slot, whole.evolve(**more), 17, 2)
+
+
+def change(
+    frame_id: int, stamp: int, agent: str = "r1", session: int = 0, depth: bool = True, **more: Any
+) -> FrameChange:
+    writer = WriterRecord(agent, "front", "w", 0, 1, session, frame_id, stamp)
+    view = View(1.2, 0.9, 0.1, 10.0, np.full((2, 3), 2.5, np.float32) if depth else np.zeros((0, 0), np.float32))
+    frame = StoredFrame(
+        frame_id,
+        agent,
+        session,
+        "front",
+        stamp,
+        writer,
+        frame_id,
+        "home",
+        "map",
+        "cam",
+        0,
+        Pose((0.5, 0, 0)),
+        Pose(),
+        view,
+    )
+    made = FrameChange(frame_id, SessionRecord(agent, session, 0, 1, stamp), frame, False, None, (), (), ())
+    return replace(made, **more)
+
+
+def anchor(number: int, agent: str = "r1", odom: Pose | None = None) -> AnchorRecord:
+    return AnchorRecord("front", Anchor(number, agent, 0, "home", number, Pose((number, 0, 0), TURN), odom))
+
+
+def event(event_id: str, slot: int, stamp: int, earliest: int, latest: int, place: float = 1.0) -> StoredEvent:
+    made = Event(
+        event_id, EventKind.MOVED, "id0", "r1", "mug", stamp, earliest, latest, "home", (place, 0, 0), (0, 0, 0), "x"
+    )
+    return StoredEvent(made, slot, 0, (place, 0, 0), 0, (0, 0, 0))
+
+
+def test_an_empty_store_is_empty(store: MemoryStore) -> None:
+    assert store.revision() == 0 and store.next_frame_id() == 1
+    assert list(store.entries()) == list(store.anchors()) == list(store.views()) == store.events() == []
+    assert list(store.sessions()) == list(store.writers()) == store.regions() == []
+    assert store.find_frame("r1", 0, "front", 5) is None and store.trail("r1", 0, 0, 9) == []
+    assert set(store.counts().values()) == {0} and store.problems() == []
+
+
+def test_whole_records_come_back_as_they_were(open_store: OpenStore) -> None:
+    store = open_store()
+    first = change(
+        1,
+        5,
+        anchor=anchor(0, odom=Pose((9, 8, 7))),
+        observations=((Observation(0, "mug", Box(Pose(), (1, 1, 1)), track_id="t"), 0),),
+        entries=(
+            EntryChange(None, entry(0)),
+            EntryChange(None, entry(1, label_embedding=None, presence=(Presence(0, 1, 4, 9),))),
+        ),
+        events=(event("e1", 0, 5, 4, 5),),
+    )
+    store.write_frame(first)
+    for again in (False, True):
+        opened = reopened(open_store, store) if again else store
+        assert list(opened.entries()) == [entry(0), entry(1, label_embedding=None, presence=(Presence(0, 1, 4, 9),))]
+        assert next(iter(opened.entries((1,)))).slot == 1 and list(opened.entries((5,))) == []
+        assert list(opened.anchors()) == [anchor(0, odom=Pose((9, 8, 7)))]
+        assert opened.events() == [event("e1", 0, 5, 4, 5)]
+        assert opened.sessions() == [first.session] and opened.writers() == [first.frame.writer]
+        assert opened.revision() == 1 and opened.next_frame_id() == 2
+        assert opened.find_frame("r1", 0, "front", 5) == (1, frozenset({0}))
+        assert opened.find_frame("r1", 0, "back", 5) is None
+        f = first.frame
+        assert list(opened.views()) == [StoredView(1, "r1", "front", "home", 5, 5, 0, f.sensor_in_anchor, f.view)]
+        assert opened.map_frames() == {"home": "map"}
+        assert opened.live_tracks("r1", 0, 5) == [("front", "t", 0, 5)] and opened.live_tracks("r1", 0, 6) == []
+        assert opened.counts()["observation"] == 1
+
+
+def reopened(open_store: OpenStore, store: MemoryStore) -> MemoryStore:
+    store.close()
+    return open_store()
+
+
+def test_only_what_changed_of_an_entry_must_be_written_and_shorter_lists_shrink(store: MemoryStore) -> None:
+    before = entry(0)
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=(EntryChange(None, before),)))
+    after = entry(0, sightings=(Interval(1, 5),), label="cup", label_embedding=vector(0, 1), count=4)
+    store.write_frame(change(2, 6, entries=(EntryChange(before, after),)))
+    assert list(store.entries()) == [after]
+
+
+def test_a_change_is_written_as_a_whole_or_not_at_all(store: MemoryStore) -> None:
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=(EntryChange(None, entry(0)),)))
+    broken = change(
+        2,
+        6,
+        session=1,
+        anchor=anchor(1),
+        entries=(EntryChange(None, entry(1, label="new", label_embedding=vector(4, 4))),),
+        events=(event("e", 77, 5, 4, 5),),
+    )
+    with pytest.raises(StoreError):
+        store.write_frame(broken)
+    assert len(list(store.entries())) == len(list(store.anchors())) == len(store.sessions()) == 1
+    assert store.revision() == 1 and store.next_frame_id() == 2
+    store.write_frame(replace(broken, events=()))
+    assert len(list(store.entries())) == 2 and store.problems() == []
+
+
+def test_a_frame_is_stored_once(store: MemoryStore) -> None:
+    store.write_frame(change(1, 5, anchor=anchor(0)))
+    with pytest.raises(StoreError):
+        store.write_frame(change(2, 5))
+    again = change(1, 5, known=True, observations=((Observation(3, "x", Box(Pose(), (1, 1, 1))), None),))
+    store.write_frame(again)
+    assert store.find_frame("r1", 0, "front", 5) == (1, frozenset({3}))
+
+
+def test_thinned_views_prolong_the_kept_one(store: MemoryStore) -> None:
+    store.write_frame(change(1, 5, anchor=anchor(0)))
+    thinned = change(2, 9, depth=False)
+    store.write_frame(replace(thinned, frame=replace(thinned.frame, prolongs=1)))
+    (view,) = store.views()
+    assert (view.stamp_ns, view.until_ns) == (5, 9)
+
+
+def test_the_trail_is_found_by_agent_session_and_time(store: MemoryStore) -> None:
+    store.write_frame(change(1, 5, anchor=anchor(0)))
+    store.write_frame(change(2, 7))
+    store.write_frame(change(3, 6, session=1))
+    store.write_frame(change(4, 6, agent="r2"))
+    assert [r.stamp_ns for r in store.trail("r1", 0, 5, 7)] == [5]
+    assert store.trail("r1", 0, 5, 8)[0].base_in_anchor == Pose((0.5, 0, 0))
+    before, after = store.trail_around("r1", 0, 6)
+    assert before is not None and after is not None and (before.stamp_ns, after.stamp_ns) == (5, 7)
+    assert store.trail_around("r1", 0, 4)[0] is None and store.trail_around("r1", 0, 8)[1] is None
+
+
+def test_events_are_found_by_their_bounds_and_grow(store: MemoryStore) -> None:
+    events = (event("a", 0, 10, 8, 10), event("b", 1, 20, 0, 20))
+    new = tuple(EntryChange(None, entry(slot)) for slot in (0, 1))
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=new, events=events))
+
+    def ids(*window: int | None, **more: Any) -> list[str]:
+        return [e.event.event_id for e in store.events(*window, **more)]
+
+    assert ids() == ["a", "b"] and ids(slots=(1,)) == ["b"] and ids(slots=()) == []
+    assert ids(9, 12) == ["a"] and ids(11, 15) == [] and ids(0, 8) == [] and ids(0, 9) == ["a"]
+    assert ids(15) == ["b"]
+    store.write_frame(change(2, 6, events=(event("a", 0, 10, 8, 30, place=5.0),)))
+    grown = store.events()[0]
+    assert grown.event.latest_ns == 30 and grown.place == (5.0, 0, 0)
+
+
+def test_episodes_are_kept_once(store: MemoryStore) -> None:
+    store.write_frame(change(1, 5, anchor=anchor(0)))
+    first = Episode("x", "r1", "hello", Interval(10, 20), EpisodeSource.CAPTION, "home", (1, 2, 3), ("Anna",))
+    store.add_episode(StoredEpisode(first, 0, (1, 2, 3)), 7)
+    store.add_episode(StoredEpisode(replace(first, text="other"), 0, (1, 2, 3)), 8)
+    store.add_episode(StoredEpisode(replace(first, episode_id="y", place=None, interval=Interval(0, 5))), 9)
+    assert [e.episode.episode_id for e in store.episodes(0, 99)] == ["y", "x"]
+    assert store.episodes(15, 16) == [StoredEpisode(first, 0, (1, 2, 3))]
+    assert store.episodes(20, 30) == [] and store.revision() == 9
+
+
+def test_regions_are_replaced(store: MemoryStore) -> None:
+    kitchen = Region("kitchen", ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0)), 0.0, 2.0, "home")
+    store.set_regions([Region("a", ((0, 0), (1, 0), (1, 1)))], 3)
+    store.set_regions([kitchen], 4)
+    assert store.regions() == [kitchen] and store.revision() == 4
+
+
+def test_read_only_refuses_and_a_copy_is_whole(open_store: OpenStore, tmp_path: Path) -> None:
+    store = open_store()
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=(EntryChange(None, entry(0)),)))
+    assert store.backup(tmp_path / "copy") > 0 and store.size_bytes() > 0 and not store.read_only
+    reader = open_store(read_only=True)
+    assert reader.read_only and list(reader.entries()) == [entry(0)]
+    with pytest.raises(StoreError):
+        reader.write_frame(change(2, 6))
+    assert reader.path == store.path
