@@ -222,7 +222,7 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
     lemmas = [tokens[k].lemma for k in range(start, end)]
     ask = Ask(Form.VERIFY, start, start + 1)
     if "odd" in following and "even" in following:
-        return replace(ask, form=Form.COUNT)
+        return replace(ask, form=Form.COUNT, choices=("odd", "even"))
     if "or" in following and "either" not in following:
         choices = _choices(reading, start, end)
         if choices:

@@ -34,6 +34,8 @@ def count(run: Run, found: Found) -> Draft:
     things = wording.plural(noun(found.plan), number)
     text = f"{things[:1].upper()}{things[1:]}{place_asked(found.plan)}{time_asked(run, found)}; "
     text += f"all seen within the last {wording.age((run.now_ns - oldest) / NS_PER_S)}."
+    if found.plan.choices:
+        text += f" {number} is {'odd' if number % 2 else 'even'}."
     rare = sum(e.count < FEW for e in found.evidence)
     if rare:
         text += f" {rare} of them I saw in fewer than {FEW} frames."

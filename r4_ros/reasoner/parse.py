@@ -174,25 +174,34 @@ def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
     while i < len(tokens):
         word = tokens[i]
         if i in named:
-            i = named[i]
-            last = i
-            continue
-        if word.tag == "POS" and last == i:
-            i += 1
-            continue
-        if last > start and (word.lower in words.STATES or word.lower in words.COLORS) and not _noun_follows(tokens, i):
-            break
-        if word.tag not in MODIFIER_TAGS or word.lower in NEVER_NOUN or not word.lower[0].isalnum():
-            break
-        if word.tag in ("VBN", "VBG") and i == start:
-            break
-        if word.tag == "CD" and last == i > start:
+            i = last = named[i]
+        elif word.tag == "CD" and last == i > start:
             numbered = i + 1 == len(tokens) or tokens[i + 1].tag not in MODIFIER_TAGS
             return i + 1 if numbered and not re.search(r"[:.]", word.text) else last
-        i += 1
-        if word.tag in NOUN_TAGS:
-            last = i
+        elif _continues(tokens, start, last, i):
+            i += 1
+            if word.tag in NOUN_TAGS:
+                last = i
+        else:
+            break
     return last
+
+
+def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
+    """Whether token i belongs to the noun phrase begun at ``start`` whose last noun ends at ``last``."""
+    word, noun_next = tokens[i], _noun_follows(tokens, i)
+    if word.tag == "POS":
+        return last == i
+    if word.lower in ("and", ",") and last == start and i > start:  # 'black and gray speaker'
+        return tokens[i - 1].tag == "JJ" and _noun_follows(tokens, i + 1)
+    if word.tag not in MODIFIER_TAGS or not word.lower[0].isalnum():
+        return False
+    if word.lower in NEVER_NOUN:
+        return word.lower in ("front", "other") and noun_next
+    if word.tag in ("VBN", "VBG") and i == start:
+        return False
+    predicate = last > start and (word.lower in words.STATES or word.lower in words.COLORS)
+    return noun_next or not predicate
 
 
 def _noun_follows(tokens: tuple[Word, ...], i: int) -> bool:
@@ -216,7 +225,7 @@ def _phrase(tokens: tuple[Word, ...], named: dict[int, int], start: int, end: in
         return None
     name_start = _name_start(tokens, named, begin, end)
     noun, plural = _singular_name(tokens, name_start, end)
-    modifiers = [w.lower for w in tokens[begin:name_start] if w.tag not in ("HYPH", "CD", "RBS")]
+    modifiers = [w.lower for w in tokens[begin:name_start] if w.tag not in ("HYPH", "CD", "RBS", "CC", ",")]
     name_words = noun.split()
     room = ""
     while len(name_words) > 1 and noun not in lexicon.VOCABULARY and not lexicon.is_room(noun):

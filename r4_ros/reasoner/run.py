@@ -209,7 +209,7 @@ class Run:
             text=text,
             attributes=named,
             exclude_labels=semantic.exclude,
-            spatial=tuple(self.constraint(plan, key, found) for key in step.spatial),
+            spatial=tuple(self.constraint(plan, key, found) for key in step.spatial if not self.is_here(key)),
             temporal=window.constraints(),
             agents=self.agents_named(step.agents),
             states=states,
@@ -249,6 +249,10 @@ class Run:
                 raise UnsupportedQuestion("'between' needs two things")
             return replace(made, reference=Reference.ENTRIES, entry_ids=ids, other_entry_ids=others)
         return made
+
+    def is_here(self, key: SpatialKey) -> bool:
+        """'in the room' restricts nothing where the map has no rooms."""
+        return key.reference.region == "room" and not self.regions
 
     def _same_room(self, key: SpatialKey, found: Found) -> SpatialConstraint:
         rooms = {r for e in found.steps[key.reference.step] for r in e.regions}

@@ -58,7 +58,8 @@ CLOCK = {
     11: (R.IN_FRONT_OF, R.LEFT_OF),
 }
 HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
-FILLERS = frozenset("the a an immediate far very both all just directly right either of".split())
+EVERYWHERE = frozenset("scene house home apartment flat world memory".split())
+"""Being in these restricts nothing."""
 LINKS = frozenset(
     """that which who is are was were 's sitting standing hanging placed located positioned lying laying mounted placed
     stored kept found set left parked directly immediately just right also currently situated resting there things
@@ -97,6 +98,8 @@ def _table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
         for lead, tail in itertools.product(["to the", "on the", "at the", "directly to the"], tails):
             own[tuple(f"{lead} {side} {tail}".split())] = relation
     for text in ("ahead", "straight ahead", "up ahead", "in front"):
+        own[tuple(text.split())] = R.IN_FRONT_OF
+    for text in ("i am facing", "i 'm facing", "am i facing", "i face"):
         own[tuple(text.split())] = R.IN_FRONT_OF
     own[("behind", "my", "back")] = R.BEHIND
     own[("at", "my", "back")] = R.BEHIND
@@ -152,6 +155,8 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return None
     if relation is R.BETWEEN:
         return _between(reading, i, phrase)
+    if phrase.noun in EVERYWHERE and not phrase.modifiers and not phrase.owner:
+        return None
     if reading.words[i].lower == "in" and phrase.noun in ("front", "direction", "case", "order", "total", "way"):
         return None
     return Place(relation, i, phrase.end, anchor=phrase)

@@ -236,7 +236,7 @@ def event_word(reading: Reading, i: int) -> EventName | None:
         return "disappeared"
     if not word.tag.startswith("VB") and word.lower not in ("moved", "removed", "disappeared"):
         return None
-    if word.lemma == "take" and reading.lowers[i + 1 : i + 2] in (("me",), ("us",)):
+    if word.lemma == "take" and word.tag not in ("VBN", "VBD"):
         return None
     return EVENT_WORDS.get(word.lemma) or EVENT_WORDS.get(word.lower.removesuffix("d"))
 

@@ -1,0 +1,81 @@
+"""What a question says beyond its plan: words that found no place in it mean that it wasn't understood."""
+
+from __future__ import annotations
+
+from r4_ros.reasoner import form as forms
+from r4_ros.reasoner import lexicon, temporal, words
+from r4_ros.reasoner.keys import Form
+from r4_ros.reasoner.sketch import Sketch, purpose_at
+
+KNOWN_VERBS = (
+    forms.SEE_LEMMAS
+    | forms.GO_VERBS
+    | forms.WAY_VERBS
+    | frozenset(
+        """stack pile arrange be have do can could will would shall should may might must 's 're 've get make like exist stand sit lie lay
+        hang place locate position put keep store mount leave rest stay remain contain tell know remind say show list
+        name count describe want need look face turn lean describe hold appear start read""".split()
+    )
+)
+"""Verbs that ask of what was seen, where and when, or only carry the question."""
+PERSONS = frozenset("he she him her they them his".split())
+CARRYING = frozenset(
+    """thing things object objects item items stuff kind sort type side way room one ones lot number total robot time
+    please thanks hello hi hey ok okay other same right left
+    amount odd even location whereabouts position place scene house home apartment""".split()
+)
+"""Nouns that carry a question without restricting it."""
+
+
+def reason(sketch: Sketch) -> str:
+    """Why the plan isn't all that was asked, '' if it is."""
+    ask = sketch.ask
+    if ask.form in (Form.COMPARE, Form.EXPLAIN, Form.ACTION, Form.ORDER, Form.DURATION):
+        return ""
+    missed = [sketch.reading.words[i].text for i in range(ask.start, sketch.end) if _is_missed(sketch, i)]
+    before = range(sketch.begin, ask.start)
+    told = {sketch.reading.words[i].lemma for i in before} & forms.RESOLVING
+    missed += [] if told else [sketch.reading.words[i].text for i in before if _is_missed(sketch, i)]
+    if missed:
+        return "it isn't clear what this has to do with what was seen, where and when: " + ", ".join(missed[:5])
+    return _nothing_asked(sketch)
+
+
+def _is_missed(sketch: Sketch, i: int) -> bool:
+    """Whether a word with content is in no part of the plan."""
+    word = sketch.reading.words[i]
+    if i in sketch.used or i in sketch.masked or word.lower in CARRYING:
+        return False
+    if word.lower in PERSONS:
+        return True
+    if word.tag.startswith("VB"):
+        known = word.lemma in KNOWN_VERBS or word.lower in KNOWN_VERBS
+        known = known or (word.lemma == "use" and purpose_at(sketch) >= 0)
+        return not known and temporal.event_word(sketch.reading, i) is None and not _predicate(sketch, word.lower)
+    if word.tag[:2] not in ("NN", "JJ") and word.tag != "FW":
+        return False
+    return not _predicate(sketch, word.lower) and temporal.event_word(sketch.reading, i) is None
+
+
+def _predicate(sketch: Sketch, word: str) -> bool:
+    """Whether a word is the property that a yes/no question claims, or names the one that is asked."""
+    yes_no = sketch.ask.form in (Form.VERIFY, Form.CHOOSE)
+    if yes_no and lexicon.property_of(word) is not None:
+        return True
+    return word in words.PROPERTIES or word in ("far", "close", "near", "many", "much", "relative")
+
+
+def _nothing_asked(sketch: Sketch) -> str:
+    """A question whose target is open must restrict it somehow."""
+    lemmas = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]}
+    if sketch.target is not None or purpose_at(sketch) >= 0:
+        return ""
+    restricted = any(p.subject is None for p in sketch.places) or sketch.agents or sketch.extremes
+    sees = bool(lemmas & forms.SEE_LEMMAS) or "there" in lemmas
+    happened = any(temporal.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
+    open_forms = (Form.IDENTIFY, Form.COUNT, Form.EXISTS, Form.ATTRIBUTE)
+    if sketch.ask.form in open_forms and (restricted or sees or happened):
+        return ""
+    if sketch.ask.form is Form.WHEN and happened:
+        return ""
+    return "it isn't said which thing is meant"

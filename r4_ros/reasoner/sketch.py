@@ -1,0 +1,130 @@
+"""A question on its way to a plan: what has been found in its words so far, and what it asks about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from r4_ros.reasoner import form as forms
+from r4_ros.reasoner import lexicon, spatial, superlative, temporal
+from r4_ros.reasoner.form import Ask
+from r4_ros.reasoner.keys import Form, Reference, Step
+from r4_ros.reasoner.parse import NounPhrase, Reading
+
+ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
+AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
+"""Verbs of a purpose whose object is the target itself ('to get the box')."""
+ABSTRACT = frozenset(
+    "record chance way time moment case front turn degree direction amount number position total location bit".split()
+)
+
+
+@dataclass
+class Sketch:
+    """A plan being built."""
+
+    reading: Reading
+    ask: Ask
+    begin: int
+    end: int
+    masked: frozenset[int]
+    mentions: list[temporal.Mention]
+    places: list[spatial.Place]
+    extremes: list[superlative.Extreme]
+    agents: tuple[str, ...] = ()
+    agent_phrases: tuple[NounPhrase, ...] = ()
+    target: NounPhrase | None = None
+    steps: list[Step] = field(default_factory=list)
+    made: dict[int, Reference] = field(default_factory=dict)
+    claimed: spatial.Place | None = None
+    used: set[int] = field(default_factory=set)  # words that went into the plan
+
+
+def find_agents(sketch: Sketch) -> None:
+    """Robots that are named as who saw it ('what did robot2 see')."""
+    sees = any(w.lemma in forms.SEE_LEMMAS | {"know", "say"} for w in sketch.reading.words)
+    found = tuple(p for p in sketch.reading.phrases if _is_agent(sketch, p) and p.start not in sketch.masked)
+    if sees and found:
+        sketch.agents = tuple(p.noun for p in found)
+        sketch.agent_phrases = found
+
+
+def _is_agent(sketch: Sketch, phrase: NounPhrase) -> bool:
+    """A robot by its number, or whoever does the seeing ('what did rex see')."""
+    head = sketch.reading.words[phrase.head]
+    verb = sketch.reading.words[head.head]
+    sees = head.dep == "nsubj" and verb.lemma in forms.SEE_LEMMAS and phrase.head < verb.i
+    asked = sketch.ask.start <= phrase.head < sketch.ask.end
+    known = lexicon.exact_kind(phrase.noun) is not None
+    return bool(ROBOT.match(phrase.noun)) or (sees and not asked and not known and not phrase.plural)
+
+
+def find_target(sketch: Sketch) -> NounPhrase | None:
+    """The noun phrase that is asked about: the first behind the asking words that isn't something else's anchor."""
+    ask = sketch.ask
+    if ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch):
+        return None
+    if ask.form in (Form.LOCATE, Form.NAVIGATE) and purpose_at(sketch) >= 0:
+        return None
+    taken = {id(p.anchor) for p in sketch.places} | {id(p.other) for p in sketch.places}
+    taken |= {id(p) for p in sketch.agent_phrases} | {id(e.reference) for e in sketch.extremes}
+    candidates = [
+        p
+        for p in sketch.reading.phrases
+        if ask.end <= p.head < sketch.end
+        and p.start not in sketch.masked
+        and id(p) not in taken
+        and p.noun not in ABSTRACT
+        and p.head not in sketch.masked
+    ]
+    if ask.form in (Form.EXISTS, Form.VERIFY, Form.CHOOSE, Form.LOCATE) and not candidates:
+        candidates = [
+            p
+            for p in sketch.reading.phrases
+            if p.end <= ask.start + 1 and id(p) not in taken and p.start not in sketch.masked
+        ]
+    if not candidates and ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
+        candidates = [p for p in sketch.reading.phrases if p.start >= ask.end and p.start not in sketch.masked]
+    others = [p for p in candidates if p.noun != "robot"]
+    return next(iter(others or candidates), None)
+
+
+def _predicate_noun(sketch: Sketch) -> bool:
+    """'what is the object on the table': a noun follows the verb and nothing stands between."""
+    lowers = sketch.reading.lowers
+    i = sketch.ask.end
+    while i < sketch.end and (lowers[i] in forms.BE or i in sketch.masked):
+        i += 1
+    phrase = sketch.reading.phrase_at(i) if i < sketch.end else None
+    return phrase is not None and phrase.start == i and lowers[i - 1 : i] != ("did",)
+
+
+def purpose_at(sketch: Sketch) -> int:
+    """Where the verb of a purpose stands; -1: none is said."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    begin, end = sketch.ask.end, sketch.end
+    modal = {"can", "could", "should", "need", "might"} & set(lowers[begin - 1 : begin + 3])
+    if not modal or not {"i", "we", "one", "be"} & set(lowers[begin : begin + 4]):
+        return -1
+    to = next((k for k in range(begin, end - 1) if lowers[k] == "to" and tokens[k + 1].tag == "VB"), -1)
+    if to >= 0:
+        aims = tokens[to + 1].lemma in AIMS and sketch.reading.phrase_at(to + 2) is not None
+        return -1 if aims else to + 1
+    plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
+    return next((k for k in range(begin, end) if tokens[k].tag == "VB" and tokens[k].lemma not in plain), -1)
+
+
+def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
+    """Clauses that say where the asker imagines to be: words [start, end) of 'if I sit on the sofa'."""
+    spans = []
+    for i, word in enumerate(reading.lowers):
+        opens = word in ("if", "say", "suppose", "while", "imagine") and reading.lowers[i + 1 : i + 2] in (
+            ("i",),
+            ("you",),
+        )
+        if opens:
+            end = next(
+                (k for k in range(i, len(reading.lowers)) if reading.lowers[k] in (",", "?")), len(reading.lowers)
+            )
+            spans.append((i, end))
+    return spans
