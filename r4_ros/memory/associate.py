@@ -1,4 +1,8 @@
-"""Which entry an observation is: a live track first, then what is near and alike, one to one within a frame."""
+"""Which entry an observation is: a live track first, then what is near and alike, one to one within a frame.
+
+The centre of what is cut off or covered says little of the thing's: a partial view is also near to what is alike and
+shares ``_PART_SHARE`` of the smaller box with it, as the two ends of a sofa do with the sofa.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,10 @@ from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.stays import FrameContext, Seen
 
 _NEVER = 1e6
+_PART_SHARE = 0.4
+_PART_PAD_M = 0.05
+_PART_REACH_M = 1.0
+_SIDES = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], float)
 _LEAVE = 1.2
 """Cost of taking an observation for something new; above that of any allowed match (at most 1)."""
 
@@ -38,7 +46,9 @@ class Associator:
         index = self._index
         agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
         centres = np.array([seen[i].centre for i in open_rows])
-        slots = index.grid.near(agent, map_code, centres)
+        partial = np.array([not seen[i].whole for i in open_rows])
+        around = (centres[partial][:, None] + _PART_REACH_M * _SIDES).reshape(-1, 3)
+        slots = index.grid.near(agent, map_code, np.concatenate([centres, around]))
         taken = [slot for slot in tracked if slot is not None]
         slots = slots[~np.isin(slots, taken)]
         columns = index.entries
@@ -59,8 +69,11 @@ class Associator:
         largest = np.maximum(extents.max(axis=1)[:, None], (high - low).max(axis=1)[None])
         epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
         alike = self._similarity(seen, slots) >= config.label_similarity
-        near = (distance < epsilon) & alike
-        overlap = aligned_iou((centres - extents / 2)[:, None], (centres + extents / 2)[:, None], low[None], high[None])
+        seen_low, seen_high = (centres - extents / 2)[:, None], (centres + extents / 2)[:, None]
+        partial = np.array([not s.whole for s in seen])[:, None]
+        part = partial & (_shared(seen_low, seen_high, low[None], high[None]) > _PART_SHARE)
+        near = ((distance < epsilon) | part) & alike
+        overlap = aligned_iou(seen_low, seen_high, low[None], high[None])
         volumes = extents.prod(axis=1)[:, None] / np.maximum((high - low).prod(axis=1)[None], 1e-12)
         same_space = (overlap > config.overlap_iou) & (volumes > 0.5) & (volumes < 2)
         # the square root makes one exact match worth more than two middling ones
@@ -83,6 +96,13 @@ class Associator:
             return -1.0
         vector = self._index.labels.vector(o.label_embedding.model, code)
         return -1.0 if vector is None else float(vector @ o.label_embedding.vector)
+
+
+def _shared(a_low: FloatArray, a_high: FloatArray, b_low: FloatArray, b_high: FloatArray) -> FloatArray:
+    """What two boxes share, as a share of the smaller one along each axis; both padded, since views are thin."""
+    pad = 2 * _PART_PAD_M
+    shared = np.clip(np.minimum(a_high, b_high) - np.maximum(a_low, b_low) + pad, 0, None)
+    return np.asarray((shared / (np.minimum(a_high - a_low, b_high - b_low) + pad)).prod(axis=-1))
 
 
 def _assign(costs: FloatArray) -> list[tuple[int, int]]:
