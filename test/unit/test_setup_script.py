@@ -113,3 +113,14 @@ def test_unsuitable_python_asks_for_the_system_s(machine: Machine) -> None:
     assert done.returncode == 1
     assert "python3 python3-dev python3-venv" in done.stderr
     assert not (machine.root / ".venv").exists()
+
+
+def test_vision_asks_for_the_libraries_that_open3d_links(machine: Machine) -> None:
+    machine.fake("id", "echo 1000")
+    machine.fake("apt-get", "exit 9")
+    for tool in ("cc", "c++", "make"):
+        machine.fake(tool, "exit 0")
+    machine.fake("python3", f'case "$*" in *CDLL*libusb*) exit 1;; *CDLL*) exit 0;; esac; exec "{sys.executable}" "$@"')
+    done = machine.setup("vision")
+    assert done.returncode == 1
+    assert "apt-get install -y --no-install-recommends libusb-1.0-0\n" in done.stderr
