@@ -57,8 +57,6 @@ MARGIN, HEADER, SIDE, FOOTER = 24, 84, 256, 54
 SMALL_PX = 11.0
 LABEL_PX = ((60, 14), (140, 13), (10**9, 12))
 """Size of names for at most so many things."""
-FLAT_M = 0.12
-"""What doesn't rise above this lies on the floor, and is drawn paler."""
 CALENDAR_FROM_NS = 10 * 365 * 86_400 * NS_PER_S
 """Stamps before 1980 are a simulation's or a boot's clock: shown as time since the start."""
 
@@ -211,7 +209,7 @@ def _thing(pencil: Pencil, sheet: Sheet, thing: Thing, owner: Colour | None = No
             _cross(pencil, (spot[0] - 5, spot[1] - 5, spot[0] + 5, spot[1] + 5), colour, 1.6)
         return
     pencil.polygon(
-        outline, (*colour[:3], 22) if gone else (*fill[:3], 80 if thing.height < FLAT_M else 190 if present else 130)
+        outline, (*colour[:3], 22) if gone else (*fill[:3], 80 if thing.is_flat else 190 if present else 130)
     )
     pencil.outline(outline, (*edge[:3], 170 if gone else 235), 2.4 if present else 1.4, dash=6 if gone else 0)
     if gone:

@@ -14,6 +14,7 @@ Point = tuple[float, float]
 
 BREAK_M = 2.0
 """Trail points farther apart belong to two walks (the robot was carried, or relocalised)."""
+FLAT_M, FLAT_M2 = 0.12, 0.5
 SAME_SHARE, SAME_M = 0.3, 0.15
 """Two boxes with one label are drawn as one thing if they share this much of the smaller one, or are this near."""
 
@@ -32,6 +33,7 @@ class Thing:
     height: float
     state: EntryState
     moved_from: Point | None = None
+    thickness: float = 1.0
     known_ns: int = 0
     seen_by: tuple[str, ...] = ()
     named: bool = True
@@ -41,6 +43,11 @@ class Thing:
         """Middle of the footprint."""
         left, bottom, right, top = self.bounds
         return (left + right) / 2, (bottom + top) / 2
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether it lies there as a carpet does: large and thin."""
+        return self.thickness < FLAT_M and _area(self.bounds) > FLAT_M2
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
@@ -166,10 +173,12 @@ def _turn(a: Point, b: Point, c: Point) -> float:
 
 
 def _thing(entry: PlacedEntry | Evidence, old_place: Point | None) -> Thing:
-    top = entry.box.pose.position[2] + entry.box.extent[2] / 2
-    thing = Thing(entry.entry_id, entry.agent_id, entry.label, footprint(entry.box), top, entry.state, old_place)
+    thickness = entry.box.extent[2]
+    top = entry.box.pose.position[2] + thickness / 2
+    outline = footprint(entry.box)
+    thing = Thing(entry.entry_id, entry.agent_id, entry.label, outline, top, entry.state, old_place, thickness)
     if old_place and (entry.state is EntryState.GONE or math.dist(old_place, thing.centre) < 0.1):
-        return Thing(entry.entry_id, entry.agent_id, entry.label, thing.footprint, top, entry.state)
+        return replace(thing, moved_from=None)
     return thing
 
 
