@@ -24,6 +24,8 @@ _PART_REACH_M = 1.0
 _SIDES = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], float)
 _LEAVE = 1.2
 """Cost of taking an observation for something new; above that of any allowed match (at most 1)."""
+_OLDER = 0.15
+"""Added for entries from before time was set back."""
 
 
 class Associator:
@@ -36,8 +38,8 @@ class Associator:
     def match(self, seen: Sequence[Seen], tracked: Sequence[int | None], context: FrameContext) -> list[int | None]:
         """The slot of each observation, None for something new.
 
-        ``tracked``: slots that live tracks point to. Entries of an earlier session whose last sighting lies in the
-        future (time was set back in between) are left alone.
+        ``tracked``: slots that live tracks point to. Entries from before time was set back are taken only if their
+        last sighting doesn't lie in the future, and rather not if there is another one.
         """
         result = list(tracked)
         open_rows = [i for i, slot in enumerate(result) if slot is None]
@@ -52,10 +54,11 @@ class Associator:
         taken = [slot for slot in tracked if slot is not None]
         slots = slots[~np.isin(slots, taken)]
         columns = index.entries
-        own_time = (columns["session"][slots] == context.session) | (columns["last_seen"][slots] <= context.stamp_ns)
-        slots = slots[own_time]
+        older = columns["session"][slots] < context.era_start
+        possible = ~older | (columns["last_seen"][slots] <= context.stamp_ns)
+        slots, older = slots[possible], older[possible]
         if slots.size:
-            costs = self._costs([seen[i] for i in open_rows], centres, slots)
+            costs = self._costs([seen[i] for i in open_rows], centres, slots) + np.where(older, _OLDER, 0.0)
             for row, column in _assign(costs):
                 result[open_rows[row]] = int(slots[column])
         return result

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from r4_ros.core.intervals import seconds
+from r4_ros.core.intervals import merge, seconds
 from r4_ros.core.model import Entry, Evidence, FloatArray, Interval, Region, Stay
 from r4_ros.memory import relations
 from r4_ros.memory.attributes import current_attributes
@@ -39,13 +40,18 @@ class EvidenceMaker:
     def __init__(self, index: Index, cache: EntryCache, in_view_ns: int) -> None:
         self._index, self._cache, self._in_view_s = index, cache, seconds(in_view_ns)
 
-    def make(self, ranked: Ranked, scene: Scene, map_frames: Mapping[str, str]) -> tuple[Evidence, ...]:
-        """Evidence of the slots, in their order."""
+    def make(
+        self, ranked: Ranked, scene: Scene, map_frames: Mapping[str, str], sources: Mapping[int, Sequence[int]]
+    ) -> tuple[Evidence, ...]:
+        """Evidence of the slots, in their order; ``sources``: all entries of those that speak for several."""
         stored = self._cache.get_many(ranked.slots.tolist())
-        return tuple(
-            self._one(s.entry, float(semantic), float(spatial), scene, map_frames)
-            for s, semantic, spatial in zip(stored, ranked.semantic, ranked.spatial, strict=True)
-        )
+        made = []
+        for s, semantic, spatial in zip(stored, ranked.semantic, ranked.spatial, strict=True):
+            one = self._one(s.entry, float(semantic), float(spatial), scene, map_frames)
+            if s.slot in sources:
+                one = _with_sightings_of(one, [x.entry for x in self._cache.get_many(sources[s.slot])], scene.now_ns)
+            made.append(one)
+        return tuple(made)
 
     def _one(
         self, entry: Entry, semantic: float, spatial: float, scene: Scene, map_frames: Mapping[str, str]
@@ -76,6 +82,18 @@ class EvidenceMaker:
             attributes=current_attributes(entry.attributes),
             regions=containing(scene.regions, entry.map_id, box.pose.position),
         )
+
+
+def _with_sightings_of(evidence: Evidence, sources: Sequence[Entry], now_ns: int) -> Evidence:
+    """Evidence that counts what all sources saw."""
+    sightings = merge(s for source in sources for s in until(source.sightings, now_ns))
+    return replace(
+        evidence,
+        first_seen=sightings[0].start,
+        last_seen=sightings[-1].end - 1,
+        sightings=sightings,
+        count=sum(source.count for source in sources),
+    )
 
 
 def stay_at(stays: Sequence[Stay], stamp_ns: int) -> Stay:

@@ -58,7 +58,15 @@ class Ingest:
         anchor, new_anchor = self._anchors.hang(frame, session, map_id)
         in_anchor = frame_in_anchor(anchor, frame)
         context = FrameContext(
-            frame.agent_id, session, map_id, frame.stamp_ns, revision, anchor, self._anchors, self._config
+            agent_id=frame.agent_id,
+            session=session,
+            era_start=admission.era_start,
+            map_id=map_id,
+            stamp_ns=frame.stamp_ns,
+            revision=revision,
+            anchor=anchor,
+            anchors=self._anchors,
+            config=self._config,
         )
         sensor_in_map = compose(anchor.pose_in_map, in_anchor)
         working = Working(self._cache, self._index.entries.rows)

@@ -68,6 +68,11 @@ class TemporalKey:
             np.maximum.at(last, table["slot"][rows], np.minimum(table["end"][rows] - 1, now_ns))
         return last
 
+    def known_gone(self, slots: Slots, now_ns: int) -> npt.NDArray[np.int64]:
+        """When each slot's last presence was found to have ended, -1 where it hadn't by ``now``."""
+        end = self._index.presence["end"][self._index.presence.last[slots]]
+        return np.where(end <= now_ns, end, -1)
+
     def states(self, now_ns: int, in_view_ns: int) -> npt.NDArray[np.int8]:
         """State of each slot at ``now``: in view, gone, or not looked at since."""
         recent = now_ns - self.last_seen(now_ns) <= in_view_ns

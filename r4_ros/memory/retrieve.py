@@ -29,6 +29,7 @@ from r4_ros.core.ports import Embedder
 from r4_ros.memory import relations
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.evidence import EvidenceMaker
+from r4_ros.memory.fuse import Fused, Fuser
 from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.looked import Looked, look_at
 from r4_ros.memory.moments import TemporalKey, asked_window
@@ -73,6 +74,7 @@ class Retriever:
         self._semantic = SemanticKey(index, config, embedder)
         self._temporal = TemporalKey(index, store)
         self._spatial = SpatialKey(index, self._temporal, trails)
+        self._fuser = Fuser(index, self._temporal, sessions, config)
         self._in_view_ns = nanoseconds(config.sighting_gap_s)
         self._evidence = EvidenceMaker(index, cache, self._in_view_ns)
 
@@ -92,6 +94,8 @@ class Retriever:
         scene = Scene(now, query.at_ns, ego_agent, regions)
         scope = self._scope(query, now)
         slots, semantic = self._semantic.filter(query, scope)
+        fused = Fused(slots, np.arange(len(slots)), {}) if query.entry_ids else self._fuser.fuse(slots, now)
+        slots, semantic = fused.slots, semantic[fused.rows]
         after_semantic = len(slots)
         _check_deadline(deadline)
         found = self._placed(slots, semantic, scene)
@@ -101,11 +105,11 @@ class Retriever:
             _check_deadline(deadline)
         after_spatial = len(found.slots)
         for moment in query.temporal:
-            found = found.keep(self._temporal.holds(moment, now)[found.slots])
+            found = found.keep(_any_source(self._temporal.holds(moment, now), fused)[found.slots])
         found = self._in_state(query, found, now)
         _check_deadline(deadline)
         best = self._ordered(query, found, scene)
-        entries = self._evidence.make(best, scene, map_frames)
+        entries = self._evidence.make(best, scene, map_frames, fused.sources)
         looked = self._looked(query, scene)
         ego = self._spatial.ego(scene) if ego_agent else None
         return Retrieval(
@@ -261,6 +265,14 @@ class Retriever:
                 e = replace(e, place=self._in_map(stored.anchor_id, stored.place))
             found.append(e)
         return tuple(found)
+
+
+def _any_source(holds: Mask, fused: Fused) -> Mask:
+    """A mask over slots in which a slot that speaks for several counts if any of them does."""
+    result: Mask = holds.copy()
+    for speaker, sources in fused.sources.items():
+        result[speaker] = holds[list(sources)].any()
+    return result
 
 
 def _check_deadline(deadline: float) -> None:

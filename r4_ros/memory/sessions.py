@@ -34,11 +34,15 @@ def own_map(agent_id: str, session: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Where a frame belongs; what is known of its session and writer once it is stored."""
+    """Where a frame belongs; what is known of its session and writer once it is stored.
+
+    ``era_start``: number of the first session of the same era.
+    """
 
     session: SessionRecord
     writer: WriterRecord
     map_id: str
+    era_start: int
 
 
 class Sessions:
@@ -84,7 +88,9 @@ class Sessions:
             writer = WriterRecord(*key, frame.sequence, session.session, frame.sequence, frame.stamp_ns)
         elif frame.sequence >= writer.newest_sequence:
             writer = replace(writer, newest_sequence=frame.sequence, newest_ns=frame.stamp_ns)
-        return Admission(session, writer, frame.map_id or own_map(frame.agent_id, session.session))
+        known = self._sessions.get(frame.agent_id, ())
+        era_start = next((s.session for s in known if s.era == session.era), session.session)
+        return Admission(session, writer, frame.map_id or own_map(frame.agent_id, session.session), era_start)
 
     def _writer_of(self, frame: Frame) -> WriterRecord | None:
         """The record that this frame falls under; None: it begins a new one."""

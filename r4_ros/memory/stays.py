@@ -53,10 +53,14 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class FrameContext:
-    """What all observations of a frame share. ``anchor``: the frame's own, perhaps not in the book yet."""
+    """What all observations of a frame share.
+
+    ``era_start``: first session since time was last set back; ``anchor``: the frame's own, perhaps not in the book yet.
+    """
 
     agent_id: str
     session: int
+    era_start: int
     map_id: str
     stamp_ns: int
     revision: int

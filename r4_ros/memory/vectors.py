@@ -41,6 +41,16 @@ class TextVectors:
         row = self._rows.get(model, {}).get(code)
         return None if row is None else self._matrices[model][row]
 
+    def alike(self, a: int, b: int, threshold: float) -> bool:
+        """Whether two texts are the same but for case, or as similar as that by any model that knows both."""
+        if self.texts[a].casefold() == self.texts[b].casefold():
+            return True
+        for model, rows in self._rows.items():
+            if a in rows and b in rows:
+                matrix = self._matrices[model]
+                return float(matrix[rows[a]] @ matrix[rows[b]]) >= threshold
+        return False
+
     def complete(self, embedder: Embedder) -> None:
         """Embed the texts that lack a vector of this model."""
         rows = self._rows.setdefault(embedder.name, {})

@@ -49,7 +49,7 @@ def fill(library: Library, make_robot: Any, thing: Any, folder_seed: int) -> Non
         return
     rng = random.Random(folder_seed)
     library.set_regions([ROOM])
-    robots = [make_robot(agent, map_id="home") for agent in ("r1", "r2")]
+    robots = [make_robot(agent, map_id=f"map of {agent}") for agent in ("r1", "r2")]
     things = [
         thing(
             rng.choice(LABELS),

@@ -1,0 +1,115 @@
+"""What several agents know of one physical thing, as one: done on read, nothing is merged in the store.
+
+Entries of different agents (or of one agent before and after time was set back) on one map are one thing by the rule
+of association: near each other and alike in label, nearest pairs first, at most one entry of each owner. The entry
+with the newest evidence speaks for it; among sightings within 30 s of each other, the less occluded one does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.model import NS_PER_S, FloatArray, Visibility
+from r4_ros.memory.index import Index, Slots
+from r4_ros.memory.moments import TemporalKey
+from r4_ros.memory.sessions import Sessions
+
+_SAME_TIME_NS = 30 * NS_PER_S
+_RANK = {Visibility.VISIBLE: 3, Visibility.TRUNCATED: 2, Visibility.OCCLUDED: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Slots of which each stands for one thing, their rows in what was given, and all sources of those with several."""
+
+    slots: Slots
+    rows: Slots
+    sources: dict[int, tuple[int, ...]]
+
+
+class Fuser:
+    """Groups entries that are one thing."""
+
+    def __init__(self, index: Index, temporal: TemporalKey, sessions: Sessions, config: MemoryConfig) -> None:
+        self._index, self._temporal, self._sessions, self._config = index, temporal, sessions, config
+
+    def fuse(self, slots: Slots, now_ns: int) -> Fused:
+        """One slot a thing, ascending."""
+        owners = self._owners(slots)
+        rows = np.arange(len(slots))
+        if len(np.unique(owners)) < 2:
+            return Fused(slots, rows, {})
+        groups = self._groups(slots, owners)
+        sources: dict[int, tuple[int, ...]] = {}
+        dropped: set[int] = set()
+        for group in groups:
+            members = slots[group].tolist()
+            speaker = self._speaker(members, now_ns)
+            sources[speaker] = tuple(sorted(members))
+            dropped.update(slot for slot in members if slot != speaker)
+        kept = ~np.isin(slots, list(dropped))
+        return Fused(slots[kept], rows[kept], sources)
+
+    def _owners(self, slots: Slots) -> npt.NDArray[np.int64]:
+        """A number for each agent and era."""
+        columns = self._index.entries
+        pairs = np.column_stack([columns["agent"][slots], columns["session"][slots]])
+        distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        names = [(agent, self._sessions.era(self._index.agents.texts[agent], session)) for agent, session in distinct]
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
+        return np.array([numbers[name] for name in names], np.int64)[inverse.reshape(-1)]
+
+    def _groups(self, slots: Slots, owners: npt.NDArray[np.int64]) -> list[list[int]]:
+        """Rows of things with several sources: the nearest alike pairs joined first."""
+        group_of = {row: [row] for row in range(len(slots))}
+        for a, b in self._pairs(slots, owners):
+            first, second = group_of[a], group_of[b]
+            if first is second or {owners[r] for r in first} & {owners[r] for r in second}:
+                continue
+            first.extend(second)
+            for row in second:
+                group_of[row] = first
+        distinct = {id(group): group for group in group_of.values() if len(group) > 1}
+        return [sorted(group) for group in distinct.values()]
+
+    def _pairs(self, slots: Slots, owners: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Pairs of rows that may be one thing, nearest first."""
+        from scipy.spatial import cKDTree
+
+        columns, config = self._index.entries, self._config
+        centre = columns["centre"][slots]
+        pairs = cKDTree(centre).query_pairs(config.epsilon_max_m, output_type="ndarray")
+        a, b = pairs[:, 0], pairs[:, 1]
+        size: FloatArray = (columns["high"][slots] - columns["low"][slots]).max(axis=1)
+        largest = np.maximum(size[a], size[b])
+        epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
+        distance = np.linalg.norm(centre[a] - centre[b], axis=1)
+        fits = (owners[a] != owners[b]) & (distance < epsilon)
+        fits &= columns["map"][slots[a]] == columns["map"][slots[b]]
+        fits[fits] = self._alike(columns["label"][slots[a[fits]]], columns["label"][slots[b[fits]]])
+        order = np.lexsort((b[fits], a[fits], distance[fits]))
+        return [(int(x), int(y)) for x, y in pairs[fits][order]]
+
+    def _alike(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        labels = self._index.labels
+        known: dict[tuple[int, int], bool] = {}
+        for pair in set(zip(a.tolist(), b.tolist(), strict=True)):
+            known[pair] = labels.alike(*pair, self._config.label_similarity)
+        return np.array([known[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)], bool)
+
+    def _speaker(self, slots: list[int], now_ns: int) -> int:
+        """The source whose place and state count."""
+        members = np.array(slots)
+        seen = self._temporal.last_seen(now_ns)[members]
+        evidence = np.maximum(seen, self._temporal.known_gone(members, now_ns))
+        newest = int(np.argmax(evidence))
+        if evidence[newest] > seen[newest]:
+            return slots[newest]
+        visibility = self._index.entries["visibility"][members]
+        rank = np.array([_RANK.get(Visibility(v), 0) for v in visibility])
+        late = evidence < evidence[newest] - _SAME_TIME_NS
+        return slots[int(np.lexsort((members, -evidence, -rank, late))[0])]

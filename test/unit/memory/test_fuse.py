@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from r4_ros.core.model import (
+    EntryState,
+    Query,
+    TemporalConstraint,
+    TemporalKind,
+    Visibility,
+)
+
+S = 1_000_000_000
+
+
+@pytest.fixture
+def pair(make_robot: Any) -> Any:
+    return make_robot("r1", map_id="home"), make_robot("r2", map_id="home")
+
+
+def test_what_two_agents_saw_counts_once_and_the_newer_place_wins(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    mug = thing("mug", (2, 0, 0.8))
+    memory.ingest(first.frame(1, mug, thing("lamp", (5, 0, 1))))
+    memory.ingest(second.frame(60, mug.at(2.2, 0, 0.8)))
+    found = memory.retrieve(Query(labels=("mug",)))
+    (one,) = found.entries
+    assert found.after_semantic == 1 and one.agent_id == "r2"
+    assert one.box.pose.position[0] == pytest.approx(2.2)
+    assert (one.first_seen, one.last_seen, one.count, len(one.sightings)) == (1 * S, 60 * S, 2, 2)
+    assert len(memory.entries()) == 3, "nothing is merged in the store"
+    only = memory.retrieve(Query(labels=("mug",), agents=("r1",))).entries
+    assert [(e.agent_id, e.count) for e in only] == [("r1", 1)]
+    ids = tuple(e.entry_id for e in memory.entries() if e.label == "mug")
+    assert len(memory.retrieve(Query(entry_ids=ids)).entries) == 2, "each source can be looked at"
+
+
+def test_between_sightings_at_about_the_same_time_the_unoccluded_one_wins(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    mug = thing("mug", (2, 0, 0.8))
+    memory.ingest(first.frame(1, mug))
+    memory.ingest(second.frame(20, mug.at(2.2, 0, 0.8).seen(visibility=Visibility.OCCLUDED)))
+    assert memory.retrieve(Query()).entries[0].agent_id == "r1"
+    memory.ingest(second.frame(40, mug.at(2.2, 0, 0.8).seen(visibility=Visibility.OCCLUDED)))
+    assert memory.retrieve(Query()).entries[0].agent_id == "r2"
+
+
+def test_newer_absence_wins_over_older_presence(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    mug = thing("mug", (2, 0, 0.8))
+    memory.ingest(second.frame(5, mug))
+    memory.ingest(first.frame(1, mug))
+    mine = next(e for e in memory.entries() if e.agent_id == "r1")
+    for t in (50, 51, 52):
+        memory.ingest(first.absent(t, mine.entry_id))
+    (one,) = memory.retrieve(Query()).entries
+    assert one.state == EntryState.GONE
+    assert memory.retrieve(Query(states=(EntryState.PRESENT, EntryState.UNKNOWN))).entries == ()
+
+
+def test_a_time_counts_if_any_source_saw_it(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    mug = thing("mug", (2, 0, 0.8))
+    memory.ingest(first.frame(1, mug))
+    memory.ingest(second.frame(60, mug))
+    early = TemporalConstraint(TemporalKind.SEEN_IN, 0, 10 * S)
+    assert len(memory.retrieve(Query(temporal=(early,))).entries) == 1
+
+
+def test_two_things_of_one_agent_never_become_one(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    memory.ingest(first.frame(1, thing("mug", (2, 0, 0.8)), thing("mug", (2, 0.2, 0.8))))
+    memory.ingest(second.frame(2, thing("mug", (2, 0.15, 0.8)), thing("plate", (2, 0, 0.8))))
+    found = memory.retrieve(Query(labels=("mug",)))
+    assert len(found.entries) == 2
+    assert sorted(e.count for e in found.entries) == [1, 2]
+    assert len(memory.retrieve(Query()).entries) == 3
+
+
+def test_other_maps_are_other_places(memory: Any, make_robot: Any, thing: Any) -> None:
+    for agent in ("r1", "r2"):
+        memory.ingest(make_robot(agent).frame(1, thing("mug", (2, 0, 0.8))))
+    assert len(memory.retrieve(Query()).entries) == 2
+
+
+def test_after_time_was_set_back_on_a_named_map_things_count_once(memory: Any, make_robot: Any, thing: Any) -> None:
+    robot = make_robot(map_id="home")
+    for session in (0, 1):
+        robot.session = session
+        for t in (10, 20):
+            memory.ingest(robot.frame(t, thing("mug", (2, 0, 0.8))))
+    assert len(memory.entries()) == 2
+    assert len(memory.retrieve(Query()).entries) == 1
