@@ -111,7 +111,9 @@ class MemoryConfig:
 class ReasonerConfig:
     """reasoner_node: questions in, answers with evidence out."""
 
-    agent_id: str = param("", "who 'me' is when a question doesn't say; empty: the namespace, else the only agent there is")
+    agent_id: str = param(
+        "", "who 'me' is when a question doesn't say; empty: the namespace, else the only agent there is"
+    )
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
     planner: str = param("rules", "who turns a question into a plan", choices=("rules",))
     deadline_s: float = param(10.0, "time for one answer", unit="s", low=0.1, high=600.0, live=True)
