@@ -97,7 +97,8 @@ def has_moved(stay: Stay, seen: Seen, context: FrameContext) -> bool:
     if math.dist(box.pose.position, seen.centre) <= limit:
         return False
     offset = np.abs(np.subtract(box.pose.position, seen.centre))
-    touching = bool((offset <= np.add(box.extent, seen.extent) / 2).all())
+    slack = context.config.epsilon_min_m  # parts of one flat thing (windows, pictures) rarely overlap to the centimetre
+    touching = bool((offset <= np.add(box.extent, seen.extent) / 2 + slack).all())
     return seen.whole or not touching
 
 
