@@ -160,26 +160,31 @@ def _match(
     found: dict[Pair, list[Found]] = defaultdict(list)
     unexplained = 0
     for entry in entries:
-        for number, (stamp_ns, centre) in enumerate(_places(entry, library)):
-            there = [s for s in by_label[entry.label] if s.start_ns <= stamp_ns < s.end_ns]
-            near = [(math.dist(s.centre, centre), s) for s in there]
-            near = [(d, s) for d, s in near if d <= max(NEAR_M, math.hypot(*s.extent) / 2)]
-            if near:
-                error, stay = min(near, key=lambda item: item[0])
-                found[(entry.agent_id, stay)].append(Found(entry, number, error))
-            else:
+        for number, (start_ns, stamp_ns, centre) in enumerate(_places(entry, library)):
+            near = [s for s in by_label[entry.label] if s.start_ns <= stamp_ns < s.end_ns and _fits(s, centre)]
+            if not near:
                 unexplained += 1
+                continue
+            best = min(near, key=lambda s: math.dist(s.centre, centre))
+            for stay in by_label[entry.label]:  # taken away and brought back behind the robot's back: one stay to it
+                same = stay.object_id == best.object_id and _fits(stay, centre)
+                if same and start_ns < stay.end_ns and stay.start_ns <= stamp_ns:
+                    found[(entry.agent_id, stay)].append(Found(entry, number, math.dist(stay.centre, centre)))
     return found, unexplained
 
 
-def _places(entry: Entry, library: Library) -> list[tuple[int, Vec3]]:
-    """A stamp within each stay of an entry, and its box centre in the map then."""
+def _fits(stay: TrueStay, centre: Vec3) -> bool:
+    return math.dist(stay.centre, centre) <= max(NEAR_M, math.hypot(*stay.extent) / 2)
+
+
+def _places(entry: Entry, library: Library) -> list[tuple[int, int, Vec3]]:
+    """First and last sighting within each stay of an entry, and its box centre in the map."""
     places = []
     for stay in entry.stays:
         last = stay is entry.stays[-1]
         stamp_ns = entry.last_seen if last else max(stay.interval.start, stay.interval.end - 1)
         query = Query(entry_ids=(entry.entry_id,), agents=(entry.agent_id,), at_ns=stamp_ns, limit=1)
-        places += [(stamp_ns, e.box.pose.position) for e in library.retrieve(query).entries]
+        places += [(stay.interval.start, stamp_ns, e.box.pose.position) for e in library.retrieve(query).entries]
     return places
 
 
