@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from threading import Event
 from typing import Any
 
@@ -17,6 +18,11 @@ from r4_ros.core.errors import NotReady, Unavailable
 from r4_ros.core.model import NS_PER_S
 
 CLOCK_PERIOD_S = 0.01
+ATTEMPTS = 4
+DISCOVERY_S = 0.3  # after one side of a link knows the other, until that one knows it too
+LOOK_AHEAD = 50  # messages whose subscribers are waited for before the first one goes out
+MORE_MATCHES_S = 3.0  # once somebody subscribes, how long the other topics are waited for
+GIVE_UP = 3  # frames at the start without any answer
 ACK_TOPICS = ("memory/acks", "perception/refused")
 
 
@@ -75,14 +81,17 @@ def play(
     rate: times as fast as recorded; 0: as fast as possible. In lockstep the acks alone set the pace.
     ack_topics: where ``r4_ros/msg/ObservationAck`` of memory and of perception's refusals arrive.
     namespace: of the publishing node, for relative topics. match_s: how long to wait for subscribers at the start.
-    patience_s: a frame without an ack is published once more after half of this, and given up after all of it.
-    Raises NotReady where lockstep finds nobody who listens or acknowledges, Unavailable for an absent message type.
+    patience_s: a frame without an ack is published again after each quarter of this, and given up after all of it.
+    Raises NotReady where lockstep finds nobody who listens or answers, Unavailable for an absent message type.
     """
     player = _Player(namespace, clock, match_s, progress)
     try:
         if lockstep:
             player.listen(ack_topics)
-        for item in items:
+        coming = iter(items)
+        first = list(islice(coming, LOOK_AHEAD))
+        player.announce(first, lockstep)
+        for item in chain(first, coming):
             if stop is not None and stop.is_set():
                 break
             if lockstep and item.lockstep_key:
@@ -135,7 +144,7 @@ class _Player:
             raise NotReady(
                 f"lockstep: nobody publishes {', '.join(absent)}; are the perception and memory nodes active?"
             )
-        self._spin_for(0.3)  # discovery of the other side of the link
+        self._spin_until(lambda: False, DISCOVERY_S)
 
     def _on_ack(self, ack: Any) -> None:
         stamp_ns = ack.stamp.sec * NS_PER_S + ack.stamp.nanosec
@@ -157,13 +166,19 @@ class _Player:
         self._pending[item.frame].append(item)
 
     def settle(self, patience_s: float) -> None:
-        """Wait until every frame on its way is answered; publish it once more, then give it up."""
-        if not self._spin_until(lambda: not self._pending, patience_s / 2):
-            for item in [item for items in self._pending.values() for item in items]:
-                self.publish(item)
-            self._spin_until(lambda: not self._pending, patience_s / 2)
+        """Wait until every frame on its way is answered; publish it again, in the end give it up."""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                for item in [item for items in self._pending.values() for item in items]:
+                    self.publish(item)
+            if self._spin_until(lambda: not self._pending, patience_s / ATTEMPTS):
+                break
         self.played.unanswered += len(self._pending)
         self._pending.clear()
+        done = self.played
+        if done.unanswered >= GIVE_UP and not done.acked and not done.refused:
+            unheard = ", ".join(self.unheard()) or "none"
+            raise NotReady(f"lockstep: no frame was answered; topics that nobody subscribes to: {unheard}")
         if self._progress is not None:
             self._progress(self.played)
 
@@ -190,27 +205,40 @@ class _Player:
         message.clock.sec, message.clock.nanosec = divmod(stamp_ns, NS_PER_S)
         self._clock.publish(message)
 
+    def announce(self, items: Sequence[TimedMessage], lockstep: bool) -> None:
+        """Make the publishers of these messages, and wait for their subscribers.
+
+        Raises NotReady where nobody subscribes to any image that lockstep needs.
+        """
+        from r4_ros.nodes.qos import LATCHED_STREAM, STREAM
+
+        new = {item.topic: item for item in items if item.topic not in self._publishers}
+        for topic, item in new.items():
+            qos = LATCHED_STREAM if item.latched else STREAM
+            self._publishers[topic] = self._node.create_publisher(message_class(item.type_name), topic, qos)
+        made = [self._publishers[topic] for topic in new]
+        if self._spin_until(lambda: not made or any(p.get_subscription_count() for p in made)):
+            self._spin_until(lambda: all(p.get_subscription_count() for p in made), MORE_MATCHES_S)
+        needed = [topic for topic, item in new.items() if item.lockstep_key]
+        if lockstep and needed and all(topic in self.unheard() for topic in needed):
+            raise NotReady(f"lockstep: no node subscribes to {', '.join(needed)}")
+        self._spin_until(lambda: False, DISCOVERY_S)
+        if self._base is not None:  # waiting for subscribers takes no time of the recording
+            self._base = (self.played.stamp_ns, time.monotonic())
+
+    def unheard(self) -> list[str]:
+        """Topics that nobody subscribes to."""
+        return [topic for topic, publisher in self._publishers.items() if not publisher.get_subscription_count()]
+
     def publish(self, item: TimedMessage) -> None:
-        """Publish one message; the first of a topic waits for a subscriber."""
-        publisher = self._publishers.get(item.topic)
-        if publisher is None:
-            publisher = self._publishers[item.topic] = self._make_publisher(item)
-        publisher.publish(item.payload)
+        """Publish one message."""
+        if item.topic not in self._publishers:
+            self.announce([item], lockstep=False)
+        self._publishers[item.topic].publish(item.payload)
         self.played.messages += 1
         self.played.wall_s = time.monotonic() - self._started
         if self._progress is not None and not item.lockstep_key:
             self._progress(self.played)
-
-    def _make_publisher(self, item: TimedMessage) -> Any:
-        from r4_ros.nodes.qos import LATCHED_STREAM, STREAM
-
-        qos = LATCHED_STREAM if item.latched else STREAM
-        publisher = self._node.create_publisher(message_class(item.type_name), item.topic, qos)
-        matched = self._spin_until(lambda: publisher.get_subscription_count() > 0)
-        if not matched and item.lockstep_key:
-            raise NotReady(f"lockstep: no node subscribes to {publisher.topic_name} ({item.type_name})")
-        self._base = (item.stamp_ns, time.monotonic())  # waiting for a subscriber takes no time of the recording
-        return publisher
 
     def _spin_until(self, condition: Callable[[], bool], timeout_s: float | None = None) -> bool:
         until = self._match_until if timeout_s is None else time.monotonic() + timeout_s
@@ -220,9 +248,6 @@ class _Player:
                 return False
             self._executor.spin_once(timeout_sec=min(left, 0.05))
         return True
-
-    def _spin_for(self, duration_s: float) -> None:
-        self._spin_until(lambda: False, duration_s)
 
     def close(self) -> None:
         """Let the last messages out, then leave the graph."""

@@ -37,7 +37,7 @@ class Memory:
         self.heard: list[int] = []
         self.silent: set[int] = set()
         self.refuse: set[int] = set()
-        self.open = 0  # frames not answered yet, the most at a time
+        self.forgetful = True  # answers a frame that comes again
         self.acks = graph.node.create_publisher(msg.ObservationAck, "/acks", qos.EVENTS)
         graph.node.create_subscription(Header, "/frames", self.hear, qos.STREAM)
 
@@ -45,7 +45,8 @@ class Memory:
         stamp_ns = convert.time_from_msg(header.stamp)
         self.heard.append(stamp_ns)
         if stamp_ns in self.silent:
-            self.silent.discard(stamp_ns)
+            if self.forgetful:
+                self.silent.discard(stamp_ns)
             return
         ack = msg.ObservationAck(agent_id="robot", stamp=header.stamp)
         if stamp_ns in self.refuse:
@@ -111,10 +112,10 @@ def test_a_refused_frame_is_not_waited_for(graph: Any) -> None:
     assert (played.acked, played.refused, played.refusals) == (2, 1, {"no_pose": 1})
 
 
-def test_a_lost_frame_is_published_once_more(graph: Any) -> None:
+def test_a_lost_frame_is_published_again(graph: Any) -> None:
     memory = Memory(graph)
     memory.silent = {2 * NS_PER_S}
-    played = play([frame(NS_PER_S * n) for n in (1, 2, 3)], lockstep=True, ack_topics=ACKS, patience_s=1.0)
+    played = play([frame(NS_PER_S * n) for n in (1, 2, 3)], lockstep=True, ack_topics=ACKS, patience_s=8.0)
     assert memory.heard == [NS_PER_S * n for n in (1, 2, 2, 3)]
     assert (played.acked, played.unanswered) == (3, 0)
 
@@ -128,6 +129,16 @@ def test_lockstep_without_anybody_who_listens_says_so(graph: Any) -> None:
     graph.node.create_publisher(msg.ObservationAck, "/acks", qos.EVENTS)
     with pytest.raises(NotReady, match="no node subscribes to /frames"):
         play([frame(1)], lockstep=True, ack_topics=ACKS, match_s=1.0)
+
+
+def test_lockstep_that_nobody_answers_ends_and_says_why(graph: Any) -> None:
+    memory = Memory(graph)
+    stamps = [NS_PER_S * n for n in range(1, 10)]
+    memory.silent = set(stamps)
+    memory.forgetful = False
+    items = [text(1, "unheard", "/unheard"), *(frame(s) for s in stamps)]
+    with pytest.raises(NotReady, match="no frame was answered; topics that nobody subscribes to: /unheard"):
+        play(items, lockstep=True, ack_topics=ACKS, patience_s=0.4)
 
 
 def test_an_unknown_type_is_said(graph: Any) -> None:
