@@ -25,6 +25,8 @@ from r4_ros.reasoner.keys import (
 from r4_ros.reasoner.parse import NounPhrase
 from r4_ros.reasoner.sketch import ROBOT, Sketch, find_agents, find_target, imagined_spans, purpose_at
 
+EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION)
+
 
 def plan(text: str) -> Plan:
     """The plan of a question. Raises UnsupportedQuestion where there is nothing to read."""

@@ -123,7 +123,7 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
         return Ask(Form.DISTANCE, start, start + 2)
     if following == "long":
         size = lowers[start + 2 : start + 3] and lowers[start + 2] in BE and not lemmas & {"stay", "sit", "stand"}
-        verbs = any(w.tag in ("VBD", "VBN", "VBG") for w in reading.words[start + 3 : end])
+        verbs = any(w.tag in ("VBD", "VBN", "VBG", "IN") for w in reading.words[start + 3 : end])
         return Ask(Form.ATTRIBUTE, start, start + 2, Asked.SIZE) if size and not verbs else _duration(start)
     if following in SIZE_WORDS or following == "old":
         return Ask(Form.ATTRIBUTE, start, start + 2, Asked.SIZE if following != "old" else Asked.OTHER)

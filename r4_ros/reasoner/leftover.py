@@ -12,9 +12,10 @@ KNOWN_VERBS = (
     | forms.GO_VERBS
     | forms.WAY_VERBS
     | frozenset(
-        """stack pile arrange be have do can could will would shall should may might must 's 're 've get make like exist stand sit lie lay
-        hang place locate position put keep store mount leave rest stay remain contain tell know remind say show list
-        name count describe want need look face turn lean describe hold appear start read""".split()
+        """stack pile arrange be have do can could will would shall should may might must 's 're 've get make like
+        exist stand sit lie lay hang place locate position put keep store mount leave rest stay remain contain
+        tell know remind say show list name count describe want need look face turn lean describe hold appear
+        start read""".split()
     )
 )
 """Verbs that ask of what was seen, where and when, or only carry the question."""

@@ -27,7 +27,7 @@ def relaxations(plan: Plan, found: Found | None, unknown: UnknownRegion | None) 
     if unknown is not None:
         stripped = _without_region(plan)
         if stripped is not None:
-            note = f"I don't know which part of the map is the {unknown}. Anywhere:"
+            note = "Anywhere:"
             yield Relaxation(stripped, "region", note, Verdict.AMBIGUOUS)
         return
     index = found.missing if found is not None and found.missing >= 0 else len(plan.steps) - 1

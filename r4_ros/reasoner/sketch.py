@@ -85,8 +85,14 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         ]
     if not candidates and ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
         candidates = [p for p in sketch.reading.phrases if p.start >= ask.end and p.start not in sketch.masked]
-    others = [p for p in candidates if p.noun != "robot"]
+    others = [p for p in candidates if p.noun != "robot" and not _is_other_end(sketch, p)]
     return next(iter(others or candidates), None)
+
+
+def _is_other_end(sketch: Sketch, phrase: NounPhrase) -> bool:
+    """'how far from the dog was the child': where the distance is measured from."""
+    measured = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION)
+    return measured and sketch.reading.lowers[phrase.start - 1 : phrase.start] == ("from",)
 
 
 def _predicate_noun(sketch: Sketch) -> bool:

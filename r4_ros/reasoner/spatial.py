@@ -155,7 +155,7 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return None
     if relation is R.BETWEEN:
         return _between(reading, i, phrase)
-    if phrase.noun in EVERYWHERE and not phrase.modifiers and not phrase.owner:
+    if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.modifiers and not phrase.owner:
         return None
     if reading.words[i].lower == "in" and phrase.noun in ("front", "direction", "case", "order", "total", "way"):
         return None

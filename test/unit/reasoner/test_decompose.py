@@ -1,0 +1,258 @@
+"""Hand-written questions and what must be understood of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from r4_ros.core.errors import UnsupportedQuestion
+from r4_ros.reasoner.decompose import plan
+from r4_ros.reasoner.keys import Asked, Form, Plan, TemporalOp
+from r4_ros.reasoner.signature import signature
+
+# question | form target [asked] | restrictions: subject relation anchor [anchor2] | superlative | time
+TABLE = """
+where is the mug | locate mug | | |
+Where's my phone? | locate phone | | |
+could you tell me where the tv is | locate tv | | |
+find my laptop | locate laptop | | |
+mug location | locate mug | | |
+in which room is the couch | locate couch | | |
+which table is the laptop on? | locate laptop | | |
+where did you last see my keys | locate key | | | last
+where was the cup 12 seconds ago | locate cup | | | ago
+where was the mug before it was moved | locate mug | | | before
+Where is the brown bag? | locate bag | | |
+where is the mug nearest to the sink | locate mug | | distance min sink |
+WHERE IS THE REMOTE CONTROL | locate remote control | | |
+is there a bed | exists bed | | |
+Is there a mug on the table? | exists mug | target on table | |
+was there a ladder against the house three hours ago | exists ladder | target against house | | ago
+did you see a dog | exists dog | | |
+have you seen a red backpack in the kitchen | exists backpack | target in kitchen | |
+any mugs on the counter? | exists mug | target on counter | |
+is there a cell phone between the laptop and the keyboard | exists cell phone | target between laptop keyboard | |
+Is there a mirror above the sink in front of me? | exists mirror | target above sink; sink in_front_of ego | |
+I see the window on my left side? | exists window | target left_of ego | |
+were there people in the lobby at 10:30 | exists person | target in lobby | | at
+how many chairs are there | count chair | | |
+How many chairs are around the dining table? | count chair | target around dining table | |
+number of cups on the counter | count cup | target on counter | |
+how many dryers are to my right | count dryer | target right_of ego | |
+how many bottles were on the shelf between 10:00 and 10:30 | count bottle | target on shelf | | between
+Is the number of cabinets behind me odd or even? | count cabinet | target behind ego | |
+what is on the table | identify | target on table | |
+What's under the bed? | identify | target under bed | |
+what is to my left | identify | target left_of ego | |
+what was on your right half an hour ago | identify | target right_of ego | | ago
+what was to the right of the car 12 seconds ago | identify | target right_of car | | ago
+what is left of the chair nearest to the tv | identify | target left_of chair | |
+what is between the sofa and the lamp | identify | target between sofa lamp | |
+What is between two monitors on the table? | identify | target between monitor monitor; monitor on table | |
+what's behind the couch in the living room | identify | target behind couch; couch in living room | |
+what is at my 4 o'clock | identify | target behind ego; target right_of ego | |
+What is at the 12 o'clock of the rack that is on my right? | identify | target in_front_of rack; rack right_of ego | |
+what is in front of the fridge | identify | target in_front_of fridge | |
+what is the black object on the desk | identify object | target on desk | |
+what is the largest object in the bedroom | identify object | target in bedroom | size max - |
+which chair is nearest to the tv | identify chair | | distance min tv |
+what was moved | identify | | | change
+what disappeared since 10:00 | identify | | | since
+what has changed in the kitchen in the last 10 minutes | identify | target in kitchen | | since
+what did robot2 see in the kitchen | identify | target in kitchen | |
+which robot saw the red cup | identify cup agent | | |
+what can I use to watch a movie | identify | | |
+who is on the couch | identify identity | target on couch | |
+what is hanging from the door | identify | target attached_to door | |
+what is in the same room as the piano | identify | target same_room piano | |
+what colour is the mug on the table | attribute mug color | target on table | |
+What is the color of the couch in the living room? | attribute couch color | target in living room | |
+what material are the chairs made of | attribute chair material | | |
+what color was the car before noon | attribute car color | | | before
+what size is the kitchen table | attribute table size | target in kitchen | |
+when was the tv last seen | when tv | | | last
+when did you first see the trash can | when trash can | | | first
+when was the mug moved | when mug | | | change
+What time did you see the backpack? | when backpack | | |
+can you tell me when you last saw the dog | when dog | | | last
+was the mug moved | verify mug location | | |
+is the backpack still there | verify backpack location | | | now
+is the mug on the table | verify mug location | | |
+is the mug on the table red | verify mug color | target on table | |
+Are the cabinets below the mirror closed? | verify cabinet openness | target below mirror | |
+is the door open | verify door openness | | |
+is the couch next to the tv | verify couch location | | |
+was the laptop in the kitchen 5 minutes ago | verify laptop location | | | ago
+is the front door open or closed | choose door openness | | |
+is the lamp behind me on or off | choose lamp power | target behind ego | |
+is the couch to my left or right | choose couch location | | |
+how far is the chair from the table | distance chair | | |
+how far away is the door | distance door | | |
+what is the distance between the tv and the couch | distance tv | | |
+how far from the dog was the nearest child two minutes ago | distance child | | distance min dog | ago
+which direction is the tv | direction tv | | |
+where is the fridge relative to me | direction fridge | | |
+Relative to you, which way was the forklift 30 seconds ago? | direction forklift | | | ago
+take me to the nearest exit | navigate exit | | distance min - |
+guide me to the room across from the lab | navigate room | target across_from lab | |
+Go to the second stool from the left | navigate stool | | order min left |
+which way should I go to get the box | navigate box | | |
+why is the mug red | explain mug | | |
+what is the robot doing | action robot | | |
+how long was the car in the garage | duration car | target in garage | |
+is the table bigger than the desk | compare table size | | |
+List the rooms you went through since you left the dock, in order. | order room | | | since
+If I'm in the armchair facing the fireplace, what is behind me? | identify | target behind ego; ego in armchair; ego facing fireplace | |
+Is the kitchen table next to the red bag? | verify table location | target in kitchen | |
+Where is Alice's bag? | locate bag | | |
+"""
+
+
+def parsed(line: str) -> tuple[str, dict[str, object]]:
+    question, head, places, extreme, *rest = (part.strip() for part in line.split("|"))
+    words = head.split()
+    properties = (
+        {a.value for a in Asked} if words[0] in ("verify", "choose", "attribute", "compare", "identify") else set()
+    )
+    asked = words.pop() if len(words) > 1 and words[-1] in properties else None
+    spatial = []
+    for place in filter(None, (p.strip() for p in places.split(";"))):
+        spatial.append(place)
+    return question, {
+        "form": words[0],
+        "target": " ".join(words[1:]),
+        "asked": None if asked == "agent" else asked,
+        "spatial": sorted(spatial),
+        "superlative": extreme,
+        "temporal": rest[0] if rest and rest[0] else "none",
+    }
+
+
+def compact(made: Plan) -> dict[str, object]:
+    found = signature(made)
+    extreme = found["superlative"]
+    spatial = []
+    for s in found["spatial"]:
+        parts = [s["subject"], s["relation"], s["anchor"]]
+        spatial.append(" ".join(parts + ([s["anchor2"]] if s.get("anchor2") else [])))
+    return {
+        "form": found["form"],
+        "target": found["target"],
+        "asked": found["asked"],
+        "spatial": sorted(spatial),
+        "superlative": f"{extreme['by']} {extreme['direction']} {extreme['from'] or '-'}" if extreme else "",
+        "temporal": found["temporal"]["op"],
+    }
+
+
+CASES = [parsed(line) for line in TABLE.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("question", "expected"), CASES, ids=[q for q, _ in CASES])
+def test_is_understood(question: str, expected: dict[str, object]) -> None:
+    assert compact(plan(question)) == expected
+
+
+def test_the_table_is_large_and_of_all_forms() -> None:
+    assert len(CASES) >= 80
+    assert {e["form"] for _, e in CASES} == {f.value for f in Form} - {"state"}
+
+
+@pytest.mark.parametrize(
+    "relation_free", ["where is the mug", "what is on the table", "how many chairs are near the tv"]
+)
+def test_same_question_same_plan(relation_free: str) -> None:
+    assert plan(relation_free) == plan(relation_free)
+
+
+def test_synonyms_are_looked_for_together() -> None:
+    labels = plan("where is the mug").target.semantic.labels
+    assert labels[0] == "mug"
+    assert "cup" in labels
+    assert "wine glass" not in labels
+
+
+def test_chain_refers_to_an_earlier_step() -> None:
+    made = plan("what is left of the chair nearest to the tv")
+    tv, chair, target = made.steps
+    assert tv.semantic.text == "tv"
+    assert chair.superlative is not None and chair.superlative.reference is not None
+    assert chair.superlative.reference.step == 0
+    assert target.spatial[0].reference.step == 1
+
+
+def test_room_before_a_thing_is_a_region() -> None:
+    (step,) = plan("where is the kitchen table").steps
+    assert step.semantic.text == "table"
+    assert step.spatial[0].reference.region == "kitchen"
+
+
+def test_amounts_of_time() -> None:
+    for said, seconds in (
+        ("12 seconds ago", 12),
+        ("a minute ago", 60),
+        ("half an hour ago", 1800),
+        ("an hour and a half ago", 5400),
+        ("twenty five minutes ago", 1500),
+        ("a couple of hours ago", 7200),
+    ):
+        (key,) = plan(f"where was the mug {said}").target.temporal
+        assert (key.op, key.seconds) == (TemporalOp.AGO, seconds), said
+
+
+def test_times_of_day() -> None:
+    for said, hour, minute in (
+        ("10:02", 10, 2),
+        ("3 pm", 15, 0),
+        ("half past six", 6, 30),
+        ("noon", 12, 0),
+        ("0600", 6, 0),
+    ):
+        (key,) = plan(f"where was the mug at {said}").target.temporal
+        assert key.start is not None
+        assert (key.op, key.start.hour, key.start.minute) == (TemporalOp.AT, hour, minute), said
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many times did Danny offer advice to Amy?",
+        "What does Anna want to eat?",
+        "Who let the cat out after dinner?",
+        "What is Nick particularly skilled at?",
+        "What's for dinner?",
+        "How many cups does Gina have?",
+        "What items were taken out from the toolbox?",
+        "Where is it?",
+        "Did he sit down on the couch?",
+    ],
+)
+def test_what_finds_no_place_in_a_plan_is_refused(question: str) -> None:
+    assert plan(question).unsupported
+
+
+@pytest.mark.parametrize(
+    "question", ["where is the mug", "what is on the table", "which way should I go to get the box"]
+)
+def test_plain_questions_leave_nothing_over(question: str) -> None:
+    assert plan(question).unsupported == ""
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\u200b\n\t", "???", "x" * 5000])
+def test_no_question_is_unsupported(text: str) -> None:
+    with pytest.raises(UnsupportedQuestion):
+        plan(text)
+
+
+QUESTIONS = Path(__file__).resolve().parents[4] / "shared" / "data" / "questions.jsonl"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not QUESTIONS.exists(), reason="needs ../shared/data/questions.jsonl")
+def test_questions_of_public_sets_give_plans() -> None:
+    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
+    for line in lines[:: len(lines) // 300]:
+        made = plan(json.loads(line)["question"])
+        assert Plan.model_validate_json(made.model_dump_json()) == made
