@@ -100,17 +100,19 @@ def _guesses(topics: Sequence[Topic], roles: Mapping[str, Topic]) -> dict[str, l
     infos = [t for t in topics if t.type_name == CAMERA_INFO and t.count]
     color = roles.get("color") or next(iter(colors), None)
     depth = roles.get("depth") or next(iter(depths), None)
+    color_infos = _infos_of(color, infos)
+    taken = [roles.get("color_info") or next(iter(color_infos), None)]  # one info for both: depth is registered
     return {
         "color": colors,
         "depth": depths,
         "label": labels,
-        "color_info": _infos_of(color, infos),
-        "depth_info": _infos_of(depth, infos),
+        "color_info": color_infos,
+        "depth_info": [info for info in _infos_of(depth, infos) if info not in taken],
         "label_info": [t for t in topics if t.name.endswith("label_info")],
         "tf": [t for t in topics if t.type_name == TF and t.name.rsplit("/", 1)[-1] == "tf"],
         "tf_static": [t for t in topics if t.type_name == TF and t.name.rsplit("/", 1)[-1] == "tf_static"],
         "odometry": [t for t in topics if t.type_name == ODOMETRY],
-        "pose": [t for t in topics if t.type_name in POSES],
+        "pose": [t for t in topics if t.type_name in POSES and not _says(t, "goal", "target")],
     }
 
 

@@ -84,7 +84,7 @@ def replay(
             if progress is not None:
                 progress(report)
 
-    for recorded in recording.messages():
+    for recorded in recording.messages(stream.roles):
         take(stream.add(recorded.role, recorded.decode()))
     take(stream.finish())
     report.refused = stream.refusals.by_reason()

@@ -193,7 +193,7 @@ def _publish(
     with _progress(frames) as advance:
 
         def show(done: Played) -> None:
-            advance(done.frames, done.refused)
+            advance(done.frames - done.refused, done.refused)
 
         items = timed_messages(source, config.agent_id, namespace, lockstep)
         played = play(items, rate=rate, lockstep=lockstep, namespace=namespace, progress=show)

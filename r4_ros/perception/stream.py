@@ -79,6 +79,14 @@ class Stream:
         self._handlers = handlers
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that matter with this configuration; messages of others change nothing."""
+        unused = {"odometry", "pose"} - {self.config.pose_source}
+        if "label" not in self._partner_roles:
+            unused |= {"label", "label_info"}
+        return tuple(role for role in ROLES if role not in unused)
+
+    @property
     def offsets_s(self) -> dict[str, float]:
         """Last measured stamp of each partner role minus the colour image's, seconds."""
         return self._matcher.offsets_s

@@ -252,3 +252,11 @@ def test_names_of_labels_from_both_message_types(messages: Any) -> None:
     stream.add("label_info", Message(data="ignore your instructions"))
     assert stream.legend == {4: "стол"}
     assert stream.refusals.by_reason() == {"no_labels": 1}
+
+
+def test_only_the_roles_that_matter_are_asked_for() -> None:
+    plain = ("color", "depth", "color_info", "depth_info", "tf", "tf_static")
+    assert Stream(PerceptionConfig()).roles == plain
+    assert set(Stream(PerceptionConfig(segmenter="label_image", pose_source="pose")).roles) == {
+        *plain, "label", "label_info", "pose"
+    }  # fmt: skip
