@@ -46,7 +46,7 @@ def feed(
     for frame in simulation.frames():
         try:
             record = pipelines[frame.agent_id].observe(
-                frame.image, _placement(frame), library.entries_near(frame.agent_id, ENTRIES_NEAR)
+                frame.image, placement_of(frame), library.entries_near(frame.agent_id, ENTRIES_NEAR)
             )
         except FrameRefused as refusal:
             fed.refused[refusal.reason.value] += 1
@@ -67,7 +67,8 @@ def _pipeline(agent_id: str, simulation: Simulation, embedder: Embedder | None) 
     return Pipeline(config, LabelSegmenter(), embedder, writer=f"sim-{simulation.seed}-{agent_id}")
 
 
-def _placement(frame: SimFrame) -> Placement:
+def placement_of(frame: SimFrame) -> Placement:
+    """When and where a frame was taken, as perception wants to know it."""
     return Placement(
         frame.stamp_ns, "camera_optical_frame", frame.sensor_in_map, frame.sensor_in_odom, frame.base_in_sensor
     )
