@@ -16,7 +16,7 @@ from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Header, String
 
 from r4_ros import msg
-from r4_ros.bridges.playback import Played, TimedMessage, play
+from r4_ros.bridges.playback import LOOK_AHEAD, Played, TimedMessage, play
 from r4_ros.core.errors import NotReady, Unavailable
 from r4_ros.core.model import NS_PER_S
 from r4_ros.nodes import convert, qos
@@ -89,7 +89,8 @@ def test_latched_messages_reach_late_subscribers(graph: Any, until: Any) -> None
 
     def items() -> Any:
         yield text(1, "cup", "/names", latched=True)
-        until(lambda: late[0])
+        yield from (text(1, "filler") for _ in range(LOOK_AHEAD))
+        until(lambda: late and late[0])
         yield text(2, "end", "/words")
 
     graph.collect(String, "/words", qos.STREAM)
