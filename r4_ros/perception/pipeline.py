@@ -88,9 +88,14 @@ class Pipeline:
             view = view_of(depth, image.intrinsics, config.min_depth_m, config.max_depth_m)
             if config.check_absence and entries:
                 expected = sorted((e for e in entries if self._in_my_map(e)), key=lambda e: e.entry_id)
-                pose = placement.sensor_in_map
                 observations += absences(
-                    expected, observations, depth, image.intrinsics, pose, first_index=len(segments)
+                    expected,
+                    observations,
+                    depth,
+                    image.intrinsics,
+                    placement.sensor_in_map,
+                    first_index=len(segments),
+                    pose_covariance=placement.pose_covariance,
                 )
         self.sequence += 1
         self.segments, self.image = segments, image

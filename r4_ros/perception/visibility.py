@@ -50,20 +50,22 @@ def absences(
     camera: Intrinsics,
     sensor_in_map: Pose,
     first_index: int,
+    pose_covariance: Sequence[float] = (),
 ) -> tuple[Observation, ...]:
     """ABSENT observations for entries whose place was looked at and is empty; nothing for all others.
 
     depth: float32 [H, W] metres registered to the pinhole camera, 0 unknown. A place is empty when the measured surface
     lies clearly behind 80 % of the samples of its box and none lies in it. A box out of view, hidden, unmeasured or
     less certain than it is large tells nothing. Depth decides: a thing that the segmenter missed isn't absent.
+    pose_covariance: of the sensor in the map, 36 values, or none.
     """
     map_in_sensor = inverse(sensor_in_map)
+    expected = [entry for entry in entries if entry.state != EntryState.GONE and entry.motion != Motion.DYNAMIC]
     found: list[Observation] = []
-    for entry in entries:
-        if entry.state == EntryState.GONE or entry.motion == Motion.DYNAMIC:
-            continue
+    for entry in _in_view(expected, map_in_sensor, camera):
         box = transform_box(map_in_sensor, entry.box)
-        share = _empty_share(box, _sigma(entry), depth, camera)
+        sigma = _entry_sigma(entry) + _pose_sigma(pose_covariance, box.pose.position[2])
+        share = _empty_share(box, sigma, depth, camera)
         if share < EMPTY_SHARE or any(_is_there(box, entry.label, observation) for observation in seen):
             continue
         found.append(
@@ -81,10 +83,27 @@ def absences(
     return tuple(found)
 
 
-def _sigma(entry: PlacedEntry) -> float:
+def _in_view(entries: Sequence[PlacedEntry], map_in_sensor: Pose, camera: Intrinsics) -> list[PlacedEntry]:
+    """The entries whose centres are in the image: few of the hundreds around."""
+    if not entries:
+        return []
+    centres = transform_points(map_in_sensor, [entry.box.pose.position for entry in entries])
+    pixels = project(camera, centres)
+    inside = np.all((pixels >= 0) & (pixels < (camera.width, camera.height)), axis=1)
+    return [entries[i] for i in np.flatnonzero(inside)]
+
+
+def _entry_sigma(entry: PlacedEntry) -> float:
     """How far the entry may be from where it is believed to be, 1 sigma, m."""
-    variance = max(0.0, *(entry.position_covariance[i] for i in (0, 4, 8)))
-    return POSE_SIGMA_M + math.sqrt(variance)
+    return math.sqrt(max(0.0, *(entry.position_covariance[i] for i in (0, 4, 8))))
+
+
+def _pose_sigma(covariance: Sequence[float], distance: float) -> float:
+    """How far the camera's pose may misplace something at a distance, 1 sigma, m."""
+    if not covariance:
+        return POSE_SIGMA_M
+    shift, turn = (math.sqrt(max(0.0, *(covariance[7 * i] for i in axes))) for axes in (range(3), range(3, 6)))
+    return max(POSE_SIGMA_M, shift + turn * distance)
 
 
 def _empty_share(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> float:

@@ -142,3 +142,22 @@ def test_what_is_seen_there_now_is_not_absent(scene: Any) -> None:
 
 def test_what_nobody_looked_at_since_is_looked_for(scene: Any) -> None:
     assert len(check(scene, [FLOOR, WALL], entry(CRATE, state=EntryState.UNKNOWN))) == 1
+
+
+@pytest.mark.parametrize(("variance", "turn", "expected"), [(1e-4, 0.0, 1), (0.2, 0.0, 0), (1e-4, 0.05, 0)])
+def test_a_camera_that_hardly_knows_where_it_is_says_nothing(
+    scene: Any, variance: float, turn: float, expected: int
+) -> None:
+    depth, _ = scene(CAMERA, [FLOOR, WALL], LOOKING).render()
+    covariance = tuple(np.diag([variance] * 3 + [turn] * 3).ravel())
+    assert len(absences([entry(CRATE)], (), depth, CAMERA, LOOKING, 0, covariance)) == expected
+
+
+def test_many_entries_around_are_told_apart(scene: Any) -> None:
+    depth, _ = scene(CAMERA, [FLOOR, WALL], LOOKING).render()
+    around = [
+        entry(((float(x), float(y), 0.35), CRATE[1]), entry_id=f"{x}/{y}") for x in range(-9, 10) for y in range(-9, 10)
+    ]
+    found = {o.entry_id for o in absences([*around, entry(CRATE)], (), depth, CAMERA, LOOKING, 0)}
+    assert "e1" in found
+    assert found <= {"e1", *(f"{x}/{y}" for x in range(-2, 3) for y in range(1, 6))}
