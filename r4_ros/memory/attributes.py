@@ -1,6 +1,8 @@
-"""The history of an entry's attributes: runs of equal values; a run counts as established once seen three times.
+"""The history of an entry's attributes.
 
-A value seen once or twice between two equal ones is a slip of the detector and leaves no trace.
+What lasts (colour, material, size ...) is voted for: one record a value, the one seen most often holds, since light and
+viewpoint change what a camera calls it. What changes (open, on ...) is a history of runs of equal values: a run counts
+as established once seen three times, and one or two slips of the detector in between leave no trace.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from dataclasses import dataclass, replace
 from r4_ros.core.model import AttributeValue
 
 ESTABLISHED = 3
+LASTING = frozenset({"color", "colour", "material", "size", "shape", "pattern", "type", "brand"})
+_OFTEN = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ def observe_attribute(
 ) -> tuple[tuple[AttributeValue, ...], AttributeChange | None]:
     """The history with one more observed value, and the change that this establishes, if any."""
     others = [a for a in history if a.name != name]
+    if name.casefold() in LASTING:
+        return _voted(history, name, value, stamp_ns), None
     runs = [a for a in history if a.name == name]
     new = AttributeValue(name, value, stamp_ns, stamp_ns, 1)
     if not runs:
@@ -44,6 +50,12 @@ def observe_attribute(
     else:
         runs.append(new)
     return (*others, *runs), _change(runs, stamp_ns)
+
+
+def _voted(history: Sequence[AttributeValue], name: str, value: str, stamp_ns: int) -> tuple[AttributeValue, ...]:
+    if not any(a.name == name and a.value == value for a in history):
+        return (*history, AttributeValue(name, value, stamp_ns, stamp_ns, 1))
+    return tuple(_extended(a, stamp_ns) if a.name == name and a.value == value else a for a in history)
 
 
 def _change(runs: Sequence[AttributeValue], stamp_ns: int) -> AttributeChange | None:
@@ -66,10 +78,38 @@ def _extended(run: AttributeValue, stamp_ns: int) -> AttributeValue:
 
 
 def current_attributes(history: Sequence[AttributeValue]) -> tuple[tuple[str, str], ...]:
-    """Name and value of each attribute as it is now, sorted by name: the last established run, else the longest."""
+    """Name and value of each attribute as it is now, sorted by name.
+
+    Of what lasts, the value seen most often; of what changes, the last established run, else the longest.
+    """
     best: dict[str, AttributeValue] = {}
     for run in history:
         known = best.get(run.name)
-        if known is None or run.count >= min(known.count, ESTABLISHED):
+        enough = 0 if known is None else known.count
+        if run.name.casefold() not in LASTING:
+            enough = min(enough, ESTABLISHED)
+        if known is None or run.count >= enough:
             best[run.name] = run
     return tuple((name, best[name].value) for name in sorted(best))
+
+
+def agree(a: Sequence[AttributeValue], b: Sequence[AttributeValue]) -> bool:
+    """Whether two histories may be of one thing: each lasting attribute that both have shares a value.
+
+    Values seen in less than a fifth of the sightings don't count.
+    """
+    mine, theirs = _usual(a), _usual(b)
+    return all(mine[name] & theirs[name] for name in mine.keys() & theirs.keys())
+
+
+def _usual(history: Sequence[AttributeValue]) -> dict[str, set[str]]:
+    totals: dict[str, int] = {}
+    for a in history:
+        if a.name.casefold() in LASTING:
+            totals[a.name.casefold()] = totals.get(a.name.casefold(), 0) + a.count
+    usual: dict[str, set[str]] = {name: set() for name in totals}
+    for a in history:
+        name = a.name.casefold()
+        if name in totals and a.count >= _OFTEN * totals[name]:
+            usual[name].add(a.value.casefold())
+    return usual

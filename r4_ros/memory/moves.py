@@ -14,7 +14,7 @@ import numpy as np
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import FOREVER, Entry, Motion
 from r4_ros.memory import happenings
-from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.attributes import agree
 from r4_ros.memory.index import Index
 from r4_ros.memory.stays import FrameContext
 from r4_ros.memory.store import StoredEntry, StoredEvent
@@ -104,9 +104,8 @@ def _same_kind(a: Entry, b: Entry) -> bool:
 
 
 def _resemble(a: Entry, b: Entry) -> bool:
-    """Sizes within a factor, and no attribute that says otherwise."""
+    """Sizes within a factor, and no lasting attribute that says otherwise."""
     sizes = sorted((max(a.stays[-1].box.extent), max(b.stays[-1].box.extent)))
     if sizes[1] > _SIZE_FACTOR * sizes[0]:
         return False
-    mine, theirs = dict(current_attributes(a.attributes)), dict(current_attributes(b.attributes))
-    return all(theirs.get(name, value).casefold() == value.casefold() for name, value in mine.items())
+    return agree(a.attributes, b.attributes)
