@@ -94,12 +94,11 @@ def draw(scene: Scene, path: Path, size: int = 1600) -> Path:
     pencil = Pencil(sheet.width, sheet.height, PAPER)
     _ground(pencil, sheet, scene)
     colours = _agent_colours(scene)
-    several = len({agent for t in scene.things for agent in t.seen_by}) > 1
-    owners = {t.entry_id: colours[t.agent_id] for t in scene.things if several and len(t.seen_by) == 1}
+    owners = colours if _of_several_agents(scene) else {}
     for walk in scene.walks:
         _way(pencil, sheet, walk, colours[walk.agent_id])
     for thing in sorted(scene.things, key=lambda t: (t.height, t.entry_id)):
-        _thing(pencil, sheet, thing, owners.get(thing.entry_id))
+        _thing(pencil, sheet, thing, owners.get(thing.agent_id))
     for thing in scene.things:
         _move(pencil, sheet, thing)
     for walk in scene.walks:
@@ -118,6 +117,10 @@ def draw(scene: Scene, path: Path, size: int = 1600) -> Path:
 def _agent_colours(scene: Scene) -> dict[str, Colour]:
     agents = sorted({walk.agent_id for walk in scene.walks} | {thing.agent_id for thing in scene.things})
     return {agent: AGENTS[index % len(AGENTS)] for index, agent in enumerate(agents)}
+
+
+def _of_several_agents(scene: Scene) -> bool:
+    return len({thing.agent_id for thing in scene.things}) > 1
 
 
 def _sheet(points: Sequence[Point], size: int) -> Sheet:
@@ -322,6 +325,9 @@ def _legend(pencil: Pencil, sheet: Sheet, scene: Scene, hidden: int) -> None:
         pencil.wedge((x + 40, y + 7), 0.0, 13, colour)
         y = _entry(pencil, x, y, walk.agent_id or "robot", f"{walk.length:.1f} m")
     y = _heading(pencil, x, y + 8, "Things") if scene.things else y
+    if _of_several_agents(scene):
+        pencil.text((x, y), "edge: colour of who saw it last", 12, SOFT_INK)
+        y += 24
     for state, (_, meaning) in STATES.items():
         things = [t for t in scene.things if t.state is state and t.named]
         if things:

@@ -35,7 +35,6 @@ class Thing:
     moved_from: Point | None = None
     thickness: float = 1.0
     known_ns: int = 0
-    seen_by: tuple[str, ...] = ()
     named: bool = True
 
     @property
@@ -133,9 +132,8 @@ def fused(things: Sequence[Thing]) -> list[Thing]:
     result = []
     for group in groups:
         agent = max(group, key=lambda t: (t.known_ns, t.agent_id)).agent_id
-        seen_by = tuple(sorted({t.agent_id for t in group}))
         kept = [t for t in group if t.agent_id == agent]
-        result += [replace(t, seen_by=seen_by, named=k == 0) for k, t in enumerate(kept)]
+        result += [replace(t, named=k == 0) for k, t in enumerate(kept)]
     return result
 
 

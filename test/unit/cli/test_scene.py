@@ -114,7 +114,7 @@ def gone(entry_id: str, stamp_s: int) -> Event:
 
 def test_what_two_agents_saw_of_one_thing_is_drawn_once_as_the_last_one_knows_it() -> None:
     things = make_scene([of_agent("a", "1", 0.0, 20), of_agent("b", "2", 0.05, 30)], []).things
-    assert [(t.entry_id, t.seen_by, t.named) for t in things] == [("2", ("a", "b"), True)]
+    assert [(t.entry_id, t.agent_id, t.named) for t in things] == [("2", "b", True)]
 
 
 def test_finding_a_thing_gone_counts_as_looking() -> None:
