@@ -90,7 +90,7 @@ def _in_view(entries: Sequence[PlacedEntry], map_in_sensor: Pose, camera: Intrin
     centres = transform_points(map_in_sensor, [entry.box.pose.position for entry in entries])
     pixels = project(camera, centres)
     inside = np.all((pixels >= 0) & (pixels < (camera.width, camera.height)), axis=1)
-    return [entries[i] for i in np.flatnonzero(inside)]
+    return [entries[int(i)] for i in np.flatnonzero(inside)]
 
 
 def _entry_sigma(entry: PlacedEntry) -> float:
