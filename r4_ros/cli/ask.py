@@ -142,8 +142,8 @@ def _table(answer: Answer) -> Any:
     from rich.text import Text
 
     table = Table(show_edge=False, pad_edge=False)
-    for title in ("entry", "thing", "x", "y", "z", "last seen", "by", "state", "sightings"):
-        table.add_column(title, justify="right" if title in ("x", "y", "z", "sightings") else "left")
+    for title in ("entry", "thing", "x", "y", "z", "last seen", "by", "state", "n"):
+        table.add_column(title, justify="right" if title in ("x", "y", "z", "n") else "left")
     for e in answer.evidence[:SHOWN]:
         attributes = " ".join(value for _, value in e.attributes)
         thing = f"{e.label} ({attributes})" if attributes else e.label

@@ -28,18 +28,19 @@ def exists(run: Run, found: Found) -> Draft:
 
 
 def count(run: Run, found: Found) -> Draft:
-    """How many entries match; the oldest sighting decides how old the number is."""
-    number = len(found.evidence)
-    oldest = min(e.last_seen for e in found.evidence)
+    """How many entries match. Those seen in very few frames aren't counted beside well-seen ones, but told."""
+    well_seen = [e for e in found.evidence if e.count >= FEW]
+    evidence = well_seen or list(found.evidence)
+    number, rare = len(evidence), len(found.evidence) - len(evidence)
+    oldest = min(e.last_seen for e in evidence)
     things = wording.plural(noun(found.plan), number)
     text = f"{things[:1].upper()}{things[1:]}{place_asked(found.plan)}{time_asked(run, found)}; "
     text += f"all seen within the last {wording.age((run.now_ns - oldest) / NS_PER_S)}."
     if found.plan.choices:
         text += f" {number} is {'odd' if number % 2 else 'even'}."
-    rare = sum(e.count < FEW for e in found.evidence)
     if rare:
-        text += f" {rare} of them I saw in fewer than {FEW} frames."
-    return answered(text, number, found.evidence)
+        text += f" {rare} more, seen in fewer than {FEW} frames, may be mistakes."
+    return answered(text, number, evidence)
 
 
 def identify(run: Run, found: Found) -> Draft:

@@ -110,7 +110,11 @@ def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
             f"The {wording.thing(last)} is gone from {wording.point(last.box.pose.position)}, last seen there "
             f"{wording.when(last.last_seen, run.now_ns, run.zone)}; whether it was moved or taken away I can't tell."
         )
-        return ambiguous(text, [last])
+        alike = [e for e in found.evidence if e.first_seen > last.last_seen and e.label == last.label][:5]
+        if alike:
+            where = wording.listed([wording.point(e.box.pose.position) for e in alike])
+            text += f" A {last.label} that may be the same was first seen later at {where}."
+        return ambiguous(text, [last, *alike])
     best = max(found.evidence, key=lambda e: e.last_seen)
     first, last_seen = (wording.ago(t, run.now_ns) for t in (best.first_seen, best.last_seen))
     text = f"I didn't notice that the {wording.thing(best)} {_what(key)}; I saw it from {first} until {last_seen}."

@@ -16,6 +16,7 @@ def _lines(table: str, mark: str) -> list[tuple[str, Labels]]:
 
 SYNONYMS: dict[str, Labels] = dict(_lines(words.KINDS, "="))
 NARROWER: dict[str, Labels] = dict(_lines(words.NARROWER, ">"))
+STANDS_FOR: dict[str, Labels] = dict(_lines(words.STANDS_FOR, ">"))
 KIND_OF: dict[str, str] = {name: kind for kind, names in SYNONYMS.items() for name in names}
 KIND_OF.update({kind: kind for kind in SYNONYMS})
 VOCABULARY = frozenset(KIND_OF) | frozenset(NARROWER)
@@ -58,9 +59,19 @@ def kinds_within(noun: str) -> frozenset[str]:
 def labels_for(noun: str) -> Labels:
     """Labels that mean this noun, itself first; just itself where the noun isn't known."""
     names = [noun, _singular(noun)]
-    for kind in sorted(kinds_within(noun), key=lambda k: (k != KIND_OF.get(noun), k)):
+    for kind in sorted(kinds_within(noun), key=lambda k: (k != KIND_OF.get(noun), k)) + list(stand_ins(noun)):
         names += [kind, *SYNONYMS[kind]]
     return tuple(dict.fromkeys(n for n in names if n))
+
+
+def stand_ins(noun: str) -> Labels:
+    """Kinds that people also call so, where there is nothing better ('table' for a desk)."""
+    return STANDS_FOR.get(exact_kind(noun) or "", ())
+
+
+def is_stand_in(noun: str, label: str) -> bool:
+    """Whether a label fits the noun only for want of better."""
+    return kind_of(label) in stand_ins(noun)
 
 
 def wider(noun: str) -> str:
@@ -82,7 +93,10 @@ def same_kind(noun: str, label: str) -> bool | None:
     if label.casefold().endswith(f" {noun}"):
         return True
     found = kind_of(label)
-    return None if found is None else found in kinds_within(noun)
+    if found is not None:
+        return found in kinds_within(noun) or found in stand_ins(noun)
+    modifiers = f" {label.casefold().rpartition(' ')[0]} "
+    return False if any(f" {name} " in modifiers for name in labels_for(noun)) else None
 
 
 def is_anything(noun: str) -> bool:

@@ -187,6 +187,8 @@ class Run:
         if len(kept) < len(retrieval.entries):
             refused = sorted({e.label for e in retrieval.entries} - {e.label for e in kept})
             self.note("refuse", "another kind: " + ", ".join(refused) if refused else "the reference itself", len(kept))
+        better = tuple(e for e in kept if not lexicon.is_stand_in(step.semantic.text, e.label))
+        kept = better or kept
         if step.superlative is None:
             return kept
         return viewpoint.extreme(step, kept, found.steps, self.ego_of(found))

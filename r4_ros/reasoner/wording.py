@@ -53,15 +53,13 @@ def ago(stamp_ns: int, now_ns: int) -> str:
 
 
 def clock(stamp_ns: int, now_ns: int, zone: tzinfo) -> str:
-    """'10:02:13 UTC', with the date where it isn't today's; empty for stamps that aren't wall-clock time."""
+    """'10:02:13 UTC', 'on 2026-05-01' where that isn't today; empty for stamps that aren't wall-clock time."""
     if not has_clock(stamp_ns):
         return ""
     moment = datetime.fromtimestamp(stamp_ns // NS_PER_S, zone)
     today = datetime.fromtimestamp(now_ns // NS_PER_S, zone).date()
-    said = moment.strftime("%H:%M:%S")
-    name = moment.tzname() or ""
     day = "" if moment.date() == today else moment.strftime(" on %Y-%m-%d")
-    return f"{said}{day} {name}".strip()
+    return f"{moment:%H:%M:%S} {moment.tzname() or ''}".strip() + day
 
 
 def when(stamp_ns: int, now_ns: int, zone: tzinfo) -> str:

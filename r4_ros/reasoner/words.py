@@ -5,6 +5,7 @@ from __future__ import annotations
 KINDS = """
 cup = mug, coffee cup, coffee mug, teacup, tea cup, tea mug, drinking cup
 tv = television, television set, telly, tv set, tvmonitor, tv monitor, tv screen, television screen
+tv stand = tv bench, tv unit, tv cabinet, media console
 monitor = screen, computer monitor, computer screen, display, desktop monitor
 couch = sofa, settee, loveseat, love seat
 refrigerator = fridge, freezer, fridge freezer, refridgerator
@@ -176,14 +177,13 @@ ceiling =
 """canonical kind = synonyms, one kind a line."""
 
 NARROWER = """
-table > dining table, coffee table, desk, nightstand
+table > dining table, coffee table
 chair > office chair, armchair, dining chair
-tv > monitor
-monitor > tv
 seat > chair, couch, stool, bench, armchair, ottoman
 light > lamp
 bag > backpack, handbag
-furniture > table, chair, couch, bed, cabinet, wardrobe, dresser, shelf, nightstand, stool, bench, ottoman
+furniture > table, dining table, coffee table, desk, chair, office chair, armchair, dining chair, couch, bed, \
+cabinet, wardrobe, dresser, shelf, nightstand, stool, bench, ottoman
 appliance > refrigerator, microwave, oven, stove, toaster, kettle, coffee machine, dishwasher, washing machine, dryer
 fruit > banana, apple, orange
 food > banana, apple, orange, broccoli, carrot, sandwich, pizza, donut, cake, hot dog
@@ -198,6 +198,14 @@ clothes > coat, hat, shoe, tie
 electronics > tv, monitor, laptop, computer, keyboard, mouse, cell phone, remote
 """
 """wider word > kinds that are such things."""
+
+STANDS_FOR = """
+tv > monitor
+monitor > tv
+table > desk, nightstand
+desk > dining table
+"""
+"""kind > kinds that people call so too, where there is nothing better."""
 
 ANYTHING = frozenset(
     "object objects thing things item items stuff something anything everything entity entities article".split()

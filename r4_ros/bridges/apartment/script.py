@@ -25,7 +25,7 @@ class Change:
 
 
 DEFAULT_SCRIPT = (
-    Change(26.2, "keys", (6.36, 4.52, 0.85), 40, watched=True),
+    Change(26.6, "keys", (6.36, 4.52, 0.85), 40, watched=True),
     Change(33.8, "kitchen red mug", (2.05, 1.93, COFFEE + 0.012), 160),
     Change(58.0, "backpack", None),
     Change(60.0, "palm", None),
