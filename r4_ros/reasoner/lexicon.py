@@ -95,8 +95,9 @@ def same_kind(noun: str, label: str) -> bool | None:
     found = kind_of(label)
     if found is not None:
         return found in kinds_within(noun) or found in stand_ins(noun)
-    modifiers = f" {label.casefold().rpartition(' ')[0]} "
-    return False if any(f" {name} " in modifiers for name in labels_for(noun)) else None
+    modifiers, _, head = label.casefold().rpartition(" ")
+    named = any(f" {name} " in f" {modifiers} " for name in labels_for(noun))
+    return False if named and head.isalpha() else None  # a tv stand is no tv; a 'robot 2' is a robot
 
 
 def is_anything(noun: str) -> bool:

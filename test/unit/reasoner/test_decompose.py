@@ -104,7 +104,7 @@ what is the robot doing | action robot | | |
 how long was the car in the garage | duration car | target in garage | |
 is the table bigger than the desk | compare table size | | |
 List the rooms you went through since you left the dock, in order. | order room | | | since
-If I'm in the armchair facing the fireplace, what is behind me? | identify | target behind ego; ego in armchair; ego facing fireplace | |
+If I'm in the armchair facing the tv, what is behind me? | identify | target behind ego; ego in armchair; ego facing tv | |
 Is the kitchen table next to the red bag? | verify table location | target in kitchen | |
 Where is Alice's bag? | locate bag | | |
 """
@@ -117,14 +117,11 @@ def parsed(line: str) -> tuple[str, dict[str, object]]:
         {a.value for a in Asked} if words[0] in ("verify", "choose", "attribute", "compare", "identify") else set()
     )
     asked = words.pop() if len(words) > 1 and words[-1] in properties else None
-    spatial = []
-    for place in filter(None, (p.strip() for p in places.split(";"))):
-        spatial.append(place)
     return question, {
         "form": words[0],
         "target": " ".join(words[1:]),
         "asked": None if asked == "agent" else asked,
-        "spatial": sorted(spatial),
+        "spatial": sorted(p.strip() for p in places.split(";") if p.strip()),
         "superlative": extreme,
         "temporal": rest[0] if rest and rest[0] else "none",
     }
