@@ -209,7 +209,7 @@ def test_a_stage_refuses_things_that_are_not_there() -> None:
 
 def test_changes_after_the_end_do_not_happen() -> None:
     things: list[Thing] = furnish(0)
-    assert Stage(things, DEFAULT_SCRIPT, 30.0).starts == [0.0, 26.2]
+    assert Stage(things, DEFAULT_SCRIPT, 30.0).starts == [0.0, 26.6]
     assert len(Stage(things, (), 30.0).at(29.0)) == len(things)
 
 
