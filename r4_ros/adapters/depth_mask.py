@@ -17,7 +17,11 @@ NEARER = 2.0  # nearer surfaces count more, by this power of the depth: what is 
 MIN_PIXELS = 8
 MIN_SHARE = 0.04  # of the box
 UNKNOWN_SHARE = 0.3  # of the box; where more lacks depth, it is completed
-FIT_PIXELS = 500
+FIT_PIXELS = 1000
+AROUND = 0.3  # of the box's size: so far its surroundings tell how the completed plane is turned
+AROUND_SHARE = 0.1  # surroundings farther off than this share of the depth don't tell
+FLAT_SHARE = 0.015  # surroundings that miss a plane by more than this share of the depth tell nothing
+TURN_SHARE = 0.3  # completed depth stays within this share of the measured one
 
 
 def depth_mask(depth: Float32Array, camera: Intrinsics) -> npt.NDArray[np.bool_] | None:
@@ -47,25 +51,45 @@ def depth_mask(depth: Float32Array, camera: Intrinsics) -> npt.NDArray[np.bool_]
     return mask if np.count_nonzero(mask) >= enough else None
 
 
-def complete(mask: npt.NDArray[np.bool_], depth: Float32Array) -> tuple[npt.NDArray[np.bool_], Float32Array | None]:
+def complete(
+    mask: npt.NDArray[np.bool_], depth: Float32Array, rows: slice, columns: slice
+) -> tuple[npt.NDArray[np.bool_], Float32Array | None]:
     """The mask with the box's unmeasured pixels, and their depth; the mask alone where most of the box is measured.
 
     Screens, glass and what is too near give no depth. The detector says that the thing fills its box, so those pixels
-    are put on the plane through the measured ones: inverse depth is linear in the image on a plane.
+    are put on a plane: as far as the measured pixels of the mask, and turned as what is measured in and around the box
+    (a screen like its wall). depth: the whole image; rows, columns: the box in it.
     """
-    unknown = depth == 0
-    if np.count_nonzero(unknown) < UNKNOWN_SHARE * depth.size:
+    box = depth[rows, columns]
+    unknown = box == 0
+    if np.count_nonzero(unknown) < UNKNOWN_SHARE * box.size:
         return mask, None
-    rows, columns = np.nonzero(mask)
-    step = max(1, len(rows) // FIT_PIXELS)
-    rows, columns = rows[::step], columns[::step]
-    z = depth[rows, columns]
-    plane, *_ = np.linalg.lstsq(np.stack([rows, columns, np.ones(len(rows))], axis=1), 1 / z, rcond=None)
-    u, v = np.arange(depth.shape[1]), np.arange(depth.shape[0])
-    inverse = plane[0] * v[:, None] + plane[1] * u + plane[2]
-    low, high = np.percentile(z, (5, 95))
-    filled = 1 / np.clip(inverse, 1 / high, 1 / low)
-    return mask | unknown, np.where(mask, depth, filled).astype(np.float32)
+    middle = float(np.median(box[mask]))
+    plane = _inverse_plane(depth, rows, columns, middle)
+    inverse = plane + np.median(1 / box[mask] - plane[mask])
+    filled = 1 / np.clip(inverse, 1 / (middle * (1 + TURN_SHARE)), 1 / (middle * (1 - TURN_SHARE)))
+    return mask | unknown, np.where(mask, box, filled).astype(np.float32)
+
+
+def _inverse_plane(depth: Float32Array, rows: slice, columns: slice, middle: float) -> npt.NDArray[np.float64]:
+    """Inverse depth over the box of the plane through what is measured in and around it, not far from ``middle``.
+
+    Inverse depth is linear in the image on a plane. Where those are no plane it faces the camera.
+    """
+    height, width = rows.stop - rows.start, columns.stop - columns.start
+    top, left = max(0, rows.start - int(AROUND * height)), max(0, columns.start - int(AROUND * width))
+    around = depth[top : rows.stop + int(AROUND * height), left : columns.stop + int(AROUND * width)]
+    v, u = np.nonzero(np.abs(around - middle) <= SAME_M + AROUND_SHARE * middle)
+    step = max(1, len(v) // FIT_PIXELS)
+    v, u = v[::step], u[::step]
+    terms = np.stack([v, u, np.ones(len(v))], axis=1)
+    values = 1 / around[v, u]
+    (along_v, along_u, level), *_ = np.linalg.lstsq(terms, values, rcond=None)
+    misfit = np.abs(terms @ (along_v, along_u, level) - values) * middle
+    if np.median(misfit) > FLAT_SHARE:
+        along_v = along_u = 0.0
+    v_box, u_box = np.arange(height) + (rows.start - top), np.arange(width) + (columns.start - left)
+    return np.asarray(along_v * v_box[:, None] + along_u * u_box + level)
 
 
 def _surfaces(depth: Float32Array) -> tuple[int, npt.NDArray[np.int32]]:

@@ -75,10 +75,9 @@ class OnnxDetector:
         """One segment for each detection with depth in its box."""
         segments: list[Segment] = []
         for found in self.detect(image.color):
-            depth = image.depth[found.rows, found.columns]
-            mask = depth_mask(depth, image.intrinsics)
+            mask = depth_mask(image.depth[found.rows, found.columns], image.intrinsics)
             if mask is not None:
-                mask, completed = complete(mask, depth)
+                mask, completed = complete(mask, image.depth, found.rows, found.columns)
                 segments.append(Segment(found.label, found.confidence, found.left, found.top, mask, depth=completed))
         return segments
 

@@ -84,18 +84,38 @@ def test_without_depth_there_is_no_mask(known: int) -> None:
     assert depth_mask(depth, CAMERA) is None
 
 
-def test_a_screen_that_gives_no_depth_is_completed_on_its_plane() -> None:
-    columns = np.linspace(2.0, 2.2, 80)
-    plane = np.tile(1 / np.linspace(1 / columns[0], 1 / columns[-1], 80, dtype=np.float32), (60, 1))
-    depth = plane.copy()
-    depth[6:54, 6:74] = 0
-    mask = depth_mask(depth, CAMERA)
+def screen(turn: float) -> tuple[np.ndarray, np.ndarray, slice, slice]:
+    """A wall that is turned, and a screen on it of which only the left edge was measured."""
+    columns = np.linspace(2.0, 2.0 * turn, 160)
+    wall_depth = np.tile((1 / np.linspace(1 / columns[0], 1 / columns[-1], 160)).astype(np.float32), (120, 1))
+    truth = wall_depth - np.float32(0.06)
+    depth = wall_depth.copy()
+    rows, cols = slice(30, 90), slice(40, 120)
+    depth[rows, cols] = 0
+    depth[rows, 40:46] = truth[rows, 40:46]
+    return depth, truth, rows, cols
+
+
+@pytest.mark.parametrize("turn", [1.0, 1.15, 0.9])
+def test_a_screen_that_gives_no_depth_is_completed_like_its_wall(turn: float) -> None:
+    depth, truth, rows, columns = screen(turn)
+    mask = depth_mask(depth[rows, columns], CAMERA)
     assert mask is not None
-    whole, filled = complete(mask, depth)
+    whole, filled = complete(mask, depth, rows, columns)
     assert filled is not None
     assert whole.all()
-    np.testing.assert_allclose(filled, plane, atol=0.02)
-    assert columns[0] - 1e-6 <= filled.min() <= filled.max() <= columns[-1] + 1e-6
+    np.testing.assert_allclose(filled, truth[rows, columns], atol=0.06)
+
+
+def test_where_nothing_around_is_flat_it_faces_the_camera() -> None:
+    depth = np.random.default_rng(0).uniform(1.85, 2.15, (120, 160)).astype(np.float32)
+    rows, columns = slice(30, 90), slice(40, 120)
+    depth[rows, columns] = 0
+    depth[30:90, 40:60] = 2.0
+    mask = depth[rows, columns] > 0
+    _, filled = complete(mask, depth, rows, columns)
+    assert filled is not None
+    np.testing.assert_allclose(filled, 2.0, atol=0.01)
 
 
 def test_what_is_mostly_measured_is_left_as_it_is() -> None:
@@ -103,6 +123,6 @@ def test_what_is_mostly_measured_is_left_as_it_is() -> None:
     depth[:10, :10] = 0
     mask = depth_mask(depth, CAMERA)
     assert mask is not None
-    same, filled = complete(mask, depth)
+    same, filled = complete(mask, depth, slice(0, 60), slice(0, 80))
     assert same is mask
     assert filled is None
