@@ -76,9 +76,10 @@ def test_what_fails_at_once_is_tried_less_often() -> None:
 
 
 def test_output_stands_behind_the_names() -> None:
-    running = Running(a=f"import sys\nprint('out')\nprint('err', file=sys.stderr)\n{FOREVER}", longer=FOREVER)
-    until(lambda: running.output.getvalue().count("\n") == 2)
-    assert running.stop() == ["[a     ] out", "[a     ] err"]
+    speak = f"import sys\nprint('out')\nprint('err', file=sys.stderr)\n{FOREVER}"
+    running = Running(a=speak, longer=speak)
+    until(lambda: running.output.getvalue().count("\n") == 4)
+    assert sorted(running.stop()) == ["[a     ] err", "[a     ] out", "[longer] err", "[longer] out"]
 
 
 def test_who_ignores_signals_is_killed() -> None:
