@@ -33,7 +33,7 @@ ConfigT = TypeVar("ConfigT")
 SPIN_S = 0.25
 RETRY_S = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 LOG_PERIOD_S = 5.0
-Job = Callable[[], None]
+Job = Callable[[], object]
 
 
 class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
