@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Verdict
 from r4_ros.reasoner import wording
-from r4_ros.reasoner.keys import EGO, By, Form, Plan, Reference, Relation, references
+from r4_ros.reasoner.keys import EGO, Asked, By, Form, Plan, Reference, Relation, references
 from r4_ros.reasoner.run import Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
@@ -125,7 +125,10 @@ def absent(run: Run, found: Found) -> Draft:
     if index < len(plan.steps) - 1:
         return not_seen(f"I know no {what}.", _empty_value(plan))
     keys = plan.steps[index].spatial
-    covered = retrieval.coverage >= COVERED and bool(keys) and all(k.relation in PLACES_LOOKED_AT for k in keys)
+    timely = is_present(plan, found) or found.window.bounded  # 'was there ever' isn't answered by one look
+    covered = (
+        timely and retrieval.coverage >= COVERED and bool(keys) and all(k.relation in PLACES_LOOKED_AT for k in keys)
+    )
     if covered and plan.form in (Form.EXISTS, Form.COUNT, Form.IDENTIFY):
         return _no(run, found, what)
     text = f"I have seen no {what}." if plan.steps[index].semantic.text else f"I have seen nothing{what[5:]}."
@@ -139,7 +142,8 @@ def _no(run: Run, found: Found, what: str) -> Draft:
     plan, looked = found.plan, found.retrieval.last_looked
     seen = f" I looked there {wording.when(looked, run.now_ns, run.zone)}." if looked is not None else ""
     named = plan.form is not Form.IDENTIFY and plan.target.semantic.text and not plan.target.semantic.anything
-    text = f"No {what}.{seen}" if named else f"Nothing that I know{place_asked(plan)}{time_asked(run, found)}.{seen}"
+    nothing = "Nobody" if plan.asked is Asked.IDENTITY else "Nothing"
+    text = f"No {what}.{seen}" if named else f"{nothing} that I know{place_asked(plan)}{time_asked(run, found)}.{seen}"
     age_s = (run.now_ns - looked) / NS_PER_S if looked is not None else 0.0
     stale = is_present(plan, found) and age_s > run.stale_s
     sure = 0.9 * found.retrieval.coverage * (run.stale_s / age_s if stale else 1.0)

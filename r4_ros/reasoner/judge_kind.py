@@ -203,6 +203,9 @@ def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     seen = wording.when(best.last_seen, run.now_ns, run.zone)
     text = f"{'Yes' if value else 'No'}: the {wording.thing(best)} is {'' if holding else 'not'}{place}"
     text = text.replace("  ", " ") + f"; it {'was' if found.window.bounded else 'is'} at {_where(best)}, seen {seen}."
+    if not holding and plan.past and not found.window.bounded:
+        text = f"At its last known place it is not{place}: {_where(best)}, seen {seen}. Of earlier I can't tell."
+        return ambiguous(text, [*found.evidence, *anchors], value)
     if holding and len(holding) < len(found.evidence) and plan.target.definite:
         return ambiguous(f"That depends on which of {len(ids)} is meant. {text}", [*found.evidence, *anchors], value)
     cited = [*(holding[:1] or found.evidence), *anchors]

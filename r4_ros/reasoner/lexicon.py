@@ -112,7 +112,7 @@ def is_room(noun: str) -> bool:
         return False
     if parts[-1] in ("room", "rooms") or (parts[0] in ("room", "ward", "bay", "dock") and len(parts) == 2):
         return True
-    return parts[-1] in words.ROOMS and parts[-1] not in ("toilet", "dining", "living", "guest", "waiting", "study")
+    return parts[-1] in words.ROOMS and parts[-1] not in ("toilet", "dining", "living", "guest", "waiting")
 
 
 def is_room_modifier(word: str) -> bool:

@@ -86,7 +86,7 @@ def _answer(run: Run, plan: Plan) -> Draft:
 def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Found | None]:
     """Run and judge a plan; no draft where nothing matched."""
     try:
-        present_only = not plan.past and plan.claim is None and plan.event is None and plan.form is not Form.WHEN
+        present_only = _is_about_now(plan)
         found = _over_time(run, plan, present_only)
         if not found.evidence and present_only and found.missing == len(plan.steps) - 1:
             found = _gone_too(run, plan, found)
@@ -94,12 +94,20 @@ def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Foun
             return judge_time.changed(run, found), None, found
         if not found.evidence:
             return None, None, found
-        if _all_gone(found) and is_present(plan, found) and plan.claim is None and plan.event is None:
+        if _all_gone(found) and is_present(plan, found) and present_only:
             return gone(run, found.evidence, plan), None, found
         draft = JUDGES[plan.form](run, found)
         return _checked(run, plan, found, draft), None, found
     except UnknownRegion as unknown:
         return None, unknown, None
+
+
+def _is_about_now(plan: Plan) -> bool:
+    """Whether things that are gone don't count: the present tense, but not 'is it still there' or 'what was moved'."""
+    claim = plan.claim
+    of_change = plan.event is not None or plan.form is Form.WHEN
+    of_change = of_change or (claim is not None and claim.spatial is None and claim.attribute is None)
+    return not plan.past and not of_change
 
 
 def _over_time(run: Run, plan: Plan, present_only: bool) -> Found:

@@ -112,6 +112,23 @@ def test_honest_verdicts(ask: Ask, question: str, verdict: Verdict, value: objec
     assert (answer.verdict, answer.value) == (verdict, value), answer.text
 
 
+def test_gone_things_are_nowhere_now(home: Any, ask: Ask) -> None:
+    home.entries[2] = replace(home.entries[2], state=EntryState.GONE)  # the red mug on the counter
+    answer = ask("is the red mug on the counter")
+    assert answer.value is not True
+    assert "gone" in answer.text
+    assert ask("what is on the counter").verdict is Verdict.NOT_SEEN
+    assert ask("how many cups are there").value == 1
+
+
+def test_the_whole_past_is_not_denied_from_one_place(home: Any, ask: Ask) -> None:
+    home.coverage = 1.0
+    assert ask("was the red mug on the table").verdict is Verdict.AMBIGUOUS
+    assert ask("was the red mug on the table 60 seconds ago").value is True
+    assert ask("was there a bottle on the table").verdict is Verdict.NOT_SEEN
+    assert ask("is there a bottle on the table").verdict is Verdict.ANSWERED
+
+
 def test_unsupported_says_what_was_understood(ask: Ask) -> None:
     answer = ask("why is the mug on the table")
     assert "I understood: explain: mug, on (table)" in answer.text

@@ -104,7 +104,7 @@ what is the robot doing | action robot | | |
 how long was the car in the garage | duration car | target in garage | |
 is the table bigger than the desk | compare table size | | |
 List the rooms you went through since you left the dock, in order. | order room | | | since
-If I'm in the armchair facing the tv, what is behind me? | identify | target behind ego; ego in armchair; ego facing tv | |
+If I sit on the sofa facing the tv, what is behind me? | identify | target behind ego; ego on sofa; ego facing tv | |
 Is the kitchen table next to the red bag? | verify table location | target in kitchen | |
 Where is Alice's bag? | locate bag | | |
 """
