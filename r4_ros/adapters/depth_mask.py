@@ -16,6 +16,8 @@ CENTRE = 0.25  # standard deviation of the weight around the centre, in box size
 NEARER = 2.0  # nearer surfaces count more, by this power of the depth: what is behind shows through gaps
 MIN_PIXELS = 8
 MIN_SHARE = 0.04  # of the box
+HOLLOW_SHARE = 0.4  # of the weight around the centre; less of it in the mask means that the middle is missing
+SMALL_M = 0.3
 UNKNOWN_SHARE = 0.3  # of the box; where more lacks depth, it is completed
 FIT_PIXELS = 1000
 AROUND = 0.3  # of the box's size: so far its surroundings tell how the completed plane is turned
@@ -25,11 +27,12 @@ TURN_SHARE = 0.3  # completed depth stays within this share of the measured one
 
 
 def depth_mask(depth: Float32Array, camera: Intrinsics) -> npt.NDArray[np.bool_] | None:
-    """Mask of the thing in a box; None where the box has no depth to tell.
+    """Mask of the thing in a box; None where the box has no depth to tell, or a small thing's middle has none.
 
     depth: float32 [h, w] metres in the box, 0 unknown. The box is cut into surfaces at steps of the depth; the surface
     with most weight (central, near) is the thing's, with other pieces at its depth (a thing behind a pole, a chair's
-    slats). What lies farther from its middle than the thing is large is cut off (the table behind a cup).
+    slats). What lies farther from its middle than the thing is large is cut off (the table behind a cup). A small thing
+    whose middle gives no depth is too near or too shiny: what was measured in its box is the table around it.
     """
     if np.count_nonzero(depth) < MIN_PIXELS:
         return None
@@ -47,8 +50,11 @@ def depth_mask(depth: Float32Array, camera: Intrinsics) -> npt.NDArray[np.bool_]
         return None
     mask = _with_pieces_of(best, pieces, depth, area)
     mask &= _within_reach(depth, mask, weights, camera)
-    enough = max(MIN_PIXELS, MIN_SHARE * depth.size)
-    return mask if np.count_nonzero(mask) >= enough else None
+    if np.count_nonzero(mask) < max(MIN_PIXELS, MIN_SHARE * depth.size):
+        return None
+    size = float(np.median(depth[mask])) * max(depth.shape[0] / camera.fy, depth.shape[1] / camera.fx)
+    hollow = float(weights[mask].sum()) < HOLLOW_SHARE * float(weights.sum())
+    return None if hollow and size < SMALL_M else mask
 
 
 def complete(

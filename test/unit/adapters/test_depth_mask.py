@@ -86,7 +86,7 @@ def test_without_depth_there_is_no_mask(known: int) -> None:
 
 def screen(turn: float) -> tuple[np.ndarray, np.ndarray, slice, slice]:
     """A wall that is turned, and a screen on it of which only the left edge was measured."""
-    columns = np.linspace(2.0, 2.0 * turn, 160)
+    columns = np.linspace(3.0, 3.0 * turn, 160)
     wall_depth = np.tile((1 / np.linspace(1 / columns[0], 1 / columns[-1], 160)).astype(np.float32), (120, 1))
     truth = wall_depth - np.float32(0.06)
     depth = wall_depth.copy()
@@ -111,7 +111,7 @@ def test_where_nothing_around_is_flat_it_faces_the_camera() -> None:
     depth = np.random.default_rng(0).uniform(1.85, 2.15, (120, 160)).astype(np.float32)
     rows, columns = slice(30, 90), slice(40, 120)
     depth[rows, columns] = 0
-    depth[30:90, 40:60] = 2.0
+    depth[30:90, 40:64] = 2.0
     mask = depth[rows, columns] > 0
     _, filled = complete(mask, depth, rows, columns)
     assert filled is not None
@@ -126,3 +126,11 @@ def test_what_is_mostly_measured_is_left_as_it_is() -> None:
     same, filled = complete(mask, depth, slice(0, 60), slice(0, 80))
     assert same is mask
     assert filled is None
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(0.55, False), (3.0, True)])
+def test_a_small_thing_with_a_hollow_middle_is_left_out_and_a_large_one_is_not(distance: float, expected: bool) -> None:
+    """A cup nearer than the camera measures, with table around it; a screen whose frame alone gives depth."""
+    depth = wall((80, 80), distance)
+    depth[12:68, 12:68] = 0
+    assert (depth_mask(depth, CAMERA) is not None) == expected
