@@ -28,7 +28,7 @@ LONGEST = max(len(name.split()) for name in VOCABULARY)
 
 def kind_of(noun: str) -> str | None:
     """The kind that a label or noun names: itself, else what its last words name ('red coffee mug': cup)."""
-    parts = noun.casefold().replace("_", " ").replace("-", " ").split()
+    parts = noun.casefold().replace("_", " ").replace("-", " ").rstrip("0123456789 ").split()
     for start in range(len(parts)):
         name = " ".join(parts[start:])
         for form in (name, _singular(name)):
