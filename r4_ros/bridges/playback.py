@@ -123,6 +123,8 @@ class _Player:
         self._last_tick = 0.0
         self._pending: dict[tuple[str, int], list[TimedMessage]] = {}
         self._publishers: dict[str, Any] = {}
+        self._agents: set[str] = set()
+        self._strangers: set[str] = set()  # agents of acks that belong to no frame of ours
         self._context = rclpy.Context()
         rclpy.init(context=self._context)
         self._node = rclpy.create_node(
@@ -149,6 +151,7 @@ class _Player:
     def _on_ack(self, ack: Any) -> None:
         stamp_ns = ack.stamp.sec * NS_PER_S + ack.stamp.nanosec
         if self._pending.pop((ack.agent_id, stamp_ns), None) is None:
+            self._strangers.add(ack.agent_id)
             return
         if ack.outcome.code == 0:
             self.played.acked += 1
@@ -164,6 +167,7 @@ class _Player:
             self._pending[item.frame] = []
             self.played.frames += 1
         self._pending[item.frame].append(item)
+        self._agents.add(item.lockstep_key)
 
     def settle(self, patience_s: float) -> None:
         """Wait until every frame on its way is answered; publish it again, in the end give it up."""
@@ -177,8 +181,7 @@ class _Player:
         self._pending.clear()
         done = self.played
         if done.unanswered >= GIVE_UP and not done.acked and not done.refused:
-            unheard = ", ".join(self.unheard()) or "none"
-            raise NotReady(f"lockstep: no frame was answered; topics that nobody subscribes to: {unheard}")
+            raise NotReady(f"lockstep: no frame was answered{self._why()}")
         if self._progress is not None:
             self._progress(self.played)
 
@@ -225,6 +228,13 @@ class _Player:
         self._spin_until(lambda: False, DISCOVERY_S)
         if self._base is not None:  # waiting for subscribers takes no time of the recording
             self._base = (self.played.stamp_ns, time.monotonic())
+
+    def _why(self) -> str:
+        others = ", ".join(f"'{name}'" for name in sorted(self._strangers - self._agents))
+        if others:
+            ours = ", ".join(f"'{name}'" for name in sorted(self._agents))
+            return f": these are frames of {ours}, but the nodes answer for {others}: give both the same agent"
+        return "".join(f"; nobody subscribes to {topic}" for topic in self.unheard())
 
     def unheard(self) -> list[str]:
         """Topics that nobody subscribes to."""

@@ -37,6 +37,7 @@ class Memory:
         self.heard: list[int] = []
         self.silent: set[int] = set()
         self.refuse: set[int] = set()
+        self.agent = "robot"
         self.forgetful = True  # answers a frame that comes again
         self.acks = graph.node.create_publisher(msg.ObservationAck, "/acks", qos.EVENTS)
         graph.node.create_subscription(Header, "/frames", self.hear, qos.STREAM)
@@ -48,7 +49,7 @@ class Memory:
             if self.forgetful:
                 self.silent.discard(stamp_ns)
             return
-        ack = msg.ObservationAck(agent_id="robot", stamp=header.stamp)
+        ack = msg.ObservationAck(agent_id=self.agent, stamp=header.stamp)
         if stamp_ns in self.refuse:
             ack.outcome = msg.Outcome(code=100, message="no_pose")
         self.acks.publish(ack)
@@ -138,7 +139,15 @@ def test_lockstep_that_nobody_answers_ends_and_says_why(graph: Any) -> None:
     memory.silent = set(stamps)
     memory.forgetful = False
     items = [text(1, "unheard", "/unheard"), *(frame(s) for s in stamps)]
-    with pytest.raises(NotReady, match="no frame was answered; topics that nobody subscribes to: /unheard"):
+    with pytest.raises(NotReady, match="no frame was answered; nobody subscribes to /unheard"):
+        play(items, lockstep=True, ack_topics=ACKS, patience_s=0.4)
+
+
+def test_lockstep_with_nodes_of_another_agent_says_so(graph: Any) -> None:
+    memory = Memory(graph)
+    memory.agent = "somebody"
+    items = [frame(NS_PER_S * n) for n in range(1, 10)]
+    with pytest.raises(NotReady, match="frames of 'robot', but the nodes answer for 'somebody'"):
         play(items, lockstep=True, ack_topics=ACKS, patience_s=0.4)
 
 
