@@ -16,7 +16,7 @@ CENTRE = 0.25  # standard deviation of the weight around the centre, in box size
 NEARER = 2.0  # nearer surfaces count more, by this power of the depth: what is behind shows through gaps
 MIN_PIXELS = 8
 MIN_SHARE = 0.04  # of the box
-HOLLOW_SHARE = 0.4  # of the weight around the centre; less of it in the mask means that the middle is missing
+HOLLOW_SHARE = 0.5  # of the weight around the centre; where more of it is unmeasured, the middle is missing
 SMALL_M = 0.3
 UNKNOWN_SHARE = 0.3  # of the box; where more lacks depth, it is completed
 FIT_PIXELS = 1000
@@ -53,7 +53,7 @@ def depth_mask(depth: Float32Array, camera: Intrinsics) -> npt.NDArray[np.bool_]
     if np.count_nonzero(mask) < max(MIN_PIXELS, MIN_SHARE * depth.size):
         return None
     size = float(np.median(depth[mask])) * max(depth.shape[0] / camera.fy, depth.shape[1] / camera.fx)
-    hollow = float(weights[mask].sum()) < HOLLOW_SHARE * float(weights.sum())
+    hollow = float(weights[depth == 0].sum()) > HOLLOW_SHARE * float(weights.sum())
     return None if hollow and size < SMALL_M else mask
 
 
