@@ -148,6 +148,7 @@ def _publish(simulation: Simulation, namespace: str | None, speed: float, lockst
             advance(done.frames if lockstep else int(elapsed * simulation.rate_hz * len(simulation.robots)))
 
         played = play(messages(simulation, spaces), rate=speed, lockstep=lockstep, ack_topics=acks, progress=show)
+        advance(simulation.frame_count)
     return {
         "frames": simulation.frame_count,
         "messages": played.messages,
