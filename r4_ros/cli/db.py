@@ -36,14 +36,31 @@ def info(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
 
 def verify(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
     """Check the file and whether its content fits together; exit status 1 where it doesn't."""
-    with _opened(db) as library:
-        problems = library.verify()
+    problems = _problems(db)
     if as_json:
         print(json.dumps({"path": str(db), "integrity": "damaged" if problems else "ok", "problems": problems}))
     else:
         print("\n".join(problems) if problems else f"{db}: sound")
     if problems:
         raise typer.Exit(1)
+
+
+def _problems(db: Path) -> list[str]:
+    """What is wrong with the file, without reading it all as a library would."""
+    from r4_ros.core.errors import SchemaError, StoreError
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    try:
+        store = SqliteStore(db, read_only=True)
+    except SchemaError:
+        raise
+    except StoreError as error:
+        if not db.is_file():
+            raise
+        return [str(error)]
+    problems = store.problems()
+    store.close()
+    return problems
 
 
 def _opened(db: Path) -> Library:

@@ -1,7 +1,7 @@
 """Which entry an observation is: a live track first, then what is near and alike, one to one within a frame.
 
-The centre of what is cut off or covered says little of the thing's: a partial view is also near to what is alike and
-shares ``_PART_SHARE`` of the smaller box with it, as the two ends of a sofa do with the sofa.
+The centre of what is seen of a large thing says little of the thing's: a view is also near to what is alike and shares
+``_PART_SHARE`` of the smaller box with it, as the two ends of a sofa do with the sofa.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class Associator:
         index = self._index
         agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
         centres = np.array([seen[i].centre for i in open_rows])
-        partial = np.array([not seen[i].whole for i in open_rows])
-        around = (centres[partial][:, None] + _PART_REACH_M * _SIDES).reshape(-1, 3)
+        around = (centres[:, None] + _PART_REACH_M * _SIDES).reshape(-1, 3)
         slots = index.grid.near(agent, map_code, np.concatenate([centres, around]))
         taken = [slot for slot in tracked if slot is not None]
         slots = slots[~np.isin(slots, taken)]
@@ -73,8 +72,7 @@ class Associator:
         epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
         alike = self._similarity(seen, slots) >= config.label_similarity
         seen_low, seen_high = (centres - extents / 2)[:, None], (centres + extents / 2)[:, None]
-        partial = np.array([not s.whole for s in seen])[:, None]
-        part = partial & (_shared(seen_low, seen_high, low[None], high[None]) > _PART_SHARE)
+        part = _shared(seen_low, seen_high, low[None], high[None]) > _PART_SHARE
         near = ((distance < epsilon) | part) & alike
         overlap = aligned_iou(seen_low, seen_high, low[None], high[None])
         volumes = extents.prod(axis=1)[:, None] / np.maximum((high - low).prod(axis=1)[None], 1e-12)

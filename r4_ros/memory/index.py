@@ -61,6 +61,7 @@ class Index:
         self.slots: dict[str, int] = {}
         self.attributes: dict[tuple[str, str], set[int]] = {}
         self.successors: dict[str, int] = {}
+        self.gone: dict[int, set[int]] = {}
         self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
         self.grid = Grid(cell_m)
 
@@ -84,7 +85,7 @@ class Index:
             self.entries.extend(1)
             self.ids.append(entry.entry_id)
             self.slots[entry.entry_id] = slot
-        values = {
+        values: dict[str, int] = {
             "alive": True,
             "agent": self.agents.code(entry.agent_id),
             "map": self.maps.code(entry.map_id),
@@ -100,6 +101,10 @@ class Index:
         for name, value in values.items():
             self.entries[name][slot] = value
         self._index_attributes(slot, entry)
+        if before is not None:
+            self.gone.get(self.labels.find(before.label), set()).discard(slot)
+        if values["gone"]:
+            self.gone.setdefault(values["label"], set()).add(slot)
         if before is not None and before.moved_from != entry.moved_from:
             self.successors.pop(before.moved_from, None)
         if entry.moved_from:

@@ -57,6 +57,7 @@ class Ingest:
         session, map_id = admission.session.session, admission.map_id
         anchor, new_anchor = self._anchors.hang(frame, session, map_id)
         in_anchor = frame_in_anchor(anchor, frame)
+        sensor_in_map = compose(anchor.pose_in_map, in_anchor)
         context = FrameContext(
             agent_id=frame.agent_id,
             session=session,
@@ -65,10 +66,10 @@ class Ingest:
             stamp_ns=frame.stamp_ns,
             revision=revision,
             anchor=anchor,
+            sensor=sensor_in_map.position,
             anchors=self._anchors,
             config=self._config,
         )
-        sensor_in_map = compose(anchor.pose_in_map, in_anchor)
         working = Working(self._cache, self._index.entries.rows)
         ids = {
             o.index: observation_id(frame.agent_id, session, frame.camera, frame.stamp_ns, o.index)
@@ -101,21 +102,23 @@ class Ingest:
         matched = self._associator.match(seen, self._tracked(seen, frame, context), context)
         looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
         self._cache.get_many([slot for slot in matched if slot is not None])
-        slots, events, new = [], list[StoredEvent](), []
+        slots, events, possible = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:
                 slot = working.new_slot()
                 stored, happened = observe.begin(s, slot, looked.pop(0), context)
-                new.append(slot)
+                possible.append(slot)
             else:
                 before = working.get(slot)
                 stored, happened = observe.sight(before, s, context)
                 if len(stored.entry.presence) > len(before.entry.presence):
                     self._moves.unlink(working, stored.entry, context)
+                if self._moves.may_link(stored.entry):
+                    possible.append(slot)
             working.put(stored)
             slots.append(slot)
             events += happened
-        for slot in new:
+        for slot in possible:
             events += self._moves.link(working, slot, context)
         return slots, events
 

@@ -292,11 +292,6 @@ class Library:
         with self._lock:
             return self._store.backup(Path(path))
 
-    def verify(self) -> list[str]:
-        """What an integrity check of the store finds; empty: sound."""
-        with self._lock:
-            return self._store.problems()
-
     def info(self) -> dict[str, object]:
         """Counts, sizes, agents and time span, as plain values."""
         with self._lock:

@@ -50,8 +50,15 @@ class MoveFinder:
             return self._joined(working, gone[0], new[0], context)
         for s in concerned:
             candidates = tuple(g.entry.entry_id for g in gone if g.entry.last_seen < s.entry.first_seen)
-            working.put(replace(s, entry=s.entry.evolve(maybe_same_as=candidates, revision=context.revision)))
+            if candidates != s.entry.maybe_same_as:
+                working.put(replace(s, entry=s.entry.evolve(maybe_same_as=candidates, revision=context.revision)))
         return []
+
+    def may_link(self, entry: Entry) -> bool:
+        """Whether a gone entry with this label is there that this one might be, judged at a glance."""
+        gone = self._index.gone.get(self._index.labels.find(entry.label), ())
+        last_seen = self._index.entries["last_seen"]
+        return not entry.moved_from and any(last_seen[slot] < entry.first_seen for slot in gone)
 
     def unlink(self, working: Working, returned: Entry, context: FrameContext) -> None:
         """A gone entry is back: what was taken for it is something else."""
@@ -104,8 +111,9 @@ def _same_kind(a: Entry, b: Entry) -> bool:
 
 
 def _resemble(a: Entry, b: Entry) -> bool:
-    """Sizes within a factor, and no lasting attribute that says otherwise."""
-    sizes = sorted((max(a.stays[-1].box.extent), max(b.stays[-1].box.extent)))
-    if sizes[1] > _SIZE_FACTOR * sizes[0]:
+    """Sizes within a factor (what was seen in part may be larger), and no lasting attribute that says otherwise."""
+    stays = sorted((a.stays[-1], b.stays[-1]), key=lambda stay: max(stay.box.extent))
+    too_large = max(stays[1].box.extent) > _SIZE_FACTOR * max(stays[0].box.extent)
+    if too_large and stays[0].whole:
         return False
     return agree(a.attributes, b.attributes)

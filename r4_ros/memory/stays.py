@@ -1,8 +1,10 @@
 """Places: an observation in the map, and what it makes of the place where a thing stays. Pure functions.
 
-Boxes are kept aligned with the map's axes; a turned one is replaced by its bounds. Within a stay, places are averaged
-by their covariances. A box that is cut off by the image border or by something in front says only where part of the
-thing is: it never pulls or shrinks one that was seen whole, and before that, partial boxes add up.
+Boxes are kept aligned with the map's axes; a turned one is replaced by its bounds. Within a stay, boxes add up: what is
+seen outside of the known box makes it grow, by half of it at a time (all of it while little is known). Only views of
+the whole thing move its centre, by the covariances of both, and make the box shrink, slowly, and only across the line
+of sight, since of a thing's depth no single view shows the end. So a view that is cut off by the image border or by
+something in front neither shrinks nor pulls.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import bounds, compose, inverse, rotate, rotate_covariance, vec3
@@ -33,6 +36,9 @@ from r4_ros.memory.anchoring import AnchorBook
 _UNKNOWN_VARIANCE = 0.05**2
 _LEAST_VARIANCE = 0.01**2
 _LEAST_GAIN = 0.05
+_GROWTH = 0.5
+_SAME_SIZE = 0.25
+_TOLERANCE_M = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ class Seen:
 class FrameContext:
     """What all observations of a frame share.
 
-    ``era_start``: first session since time was last set back; ``anchor``: the frame's own, perhaps not in the book yet.
+    ``era_start``: first session since time was last set back; ``anchor``: the frame's own, perhaps not in the book yet;
+    ``sensor``: its position in the map.
     """
 
     agent_id: str
@@ -65,6 +72,7 @@ class FrameContext:
     stamp_ns: int
     revision: int
     anchor: Anchor
+    sensor: Vec3
     anchors: AnchorBook
     config: MemoryConfig
 
@@ -118,19 +126,74 @@ def new_stay(seen: Seen, extent: Vec3, context: FrameContext) -> Stay:
 
 def merged(stay: Stay, seen: Seen, context: FrameContext) -> Stay:
     """The stay with one more sighting of it."""
-    counted = replace(stay, count=stay.count + 1, whole=stay.whole + int(seen.whole))
-    if not seen.whole and stay.whole:
-        return counted
-    back = inverse(context.anchor_of(stay).pose_in_map)
-    if not seen.whole:
-        centre, extent = _union(context.box(stay), seen)
-        return replace(counted, box=Box(Pose(_at(back, centre), stay.box.pose.orientation), extent))
-    centre, extent = _at(back, seen.centre), seen.extent
-    covariance = rotate_covariance(back.orientation, _usable(seen.covariance))
-    if stay.whole:
-        centre, covariance = _weighted(stay.box.pose.position, stay.position_covariance, centre, covariance)
-        extent = _blended(stay.box.extent, seen.extent, max(1 / counted.whole, _LEAST_GAIN))
-    return replace(counted, box=Box(Pose(centre, stay.box.pose.orientation), extent), position_covariance=covariance)
+    anchor = context.anchor_of(stay)
+    back = inverse(anchor.pose_in_map)
+    low, high = bounds(context.box(stay))
+    covariance = stay.position_covariance
+    like = np.zeros(3, bool)
+    if seen.whole:
+        gain, fused = _fused(rotate_covariance(anchor.pose_in_map.orientation, covariance), _usable(seen.covariance))
+        covariance = rotate_covariance(back.orientation, fused)
+        share = max(1 / (stay.whole + 1), _LEAST_GAIN)
+        across = share * _across(seen, context.sensor)
+        like = _same_size(high - low, seen) & (stay.whole > 0)
+        low, high = _averaged(low, high, seen, like, gain, (across, share))
+        low, high = _shrunk(low, high, seen, np.where(like, 0.0, across))
+    low, high = _grown(low, high, seen, np.where(like, 0.0, _GROWTH if stay.whole else 1.0))
+    centre = _at(back, vec3((low + high) / 2))
+    return replace(
+        stay,
+        count=stay.count + 1,
+        whole=stay.whole + int(seen.whole),
+        box=Box(Pose(centre, stay.box.pose.orientation), vec3(high - low)),
+        position_covariance=covariance,
+    )
+
+
+def _same_size(size: FloatArray, seen: Seen) -> npt.NDArray[np.bool_]:
+    """Along which axes the same of the thing was seen as is known of it."""
+    seen_size = np.asarray(seen.extent)
+    return np.asarray(np.abs(seen_size - size) <= _SAME_SIZE * np.maximum(seen_size, size) + _TOLERANCE_M)
+
+
+def _averaged(
+    low: FloatArray,
+    high: FloatArray,
+    seen: Seen,
+    like: npt.NDArray[np.bool_],
+    gain: FloatArray,
+    shares: tuple[FloatArray, float],
+) -> tuple[FloatArray, FloatArray]:
+    """Centre and size averaged along the axes ``like``; ``shares`` with which a smaller and a larger size count."""
+    centre, size = (low + high) / 2, high - low
+    more = np.asarray(seen.extent) - size
+    centre = centre + np.where(like, gain @ (np.asarray(seen.centre) - centre), 0.0)
+    size = size + np.where(like, more * np.where(more < 0, *shares), 0.0)
+    return centre - size / 2, centre + size / 2
+
+
+def _shrunk(low: FloatArray, high: FloatArray, seen: Seen, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ends moved inwards to where they were seen."""
+    centre, half = np.asarray(seen.centre), np.asarray(seen.extent) / 2
+    return low + share * np.clip(centre - half - low, 0, None), high + share * np.clip(centre + half - high, None, 0)
+
+
+def _grown(low: FloatArray, high: FloatArray, seen: Seen, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ends moved outwards to where they were seen, if that is more than noise."""
+    centre, half = np.asarray(seen.centre), np.asarray(seen.extent) / 2
+    below, above = np.clip(low - (centre - half), 0, None), np.clip(centre + half - high, 0, None)
+    noise = _TOLERANCE_M + np.sqrt(np.diag(_square(_usable(seen.covariance))))
+    return low - share * below * (below > noise), high + share * above * (above > noise)
+
+
+def _across(seen: Seen, sensor: Vec3) -> FloatArray:
+    """How well a view shows where a thing ends along each map axis: 1 across the line of sight, 0 from 45 degrees on.
+
+    Along the line of sight only the near side is seen.
+    """
+    sight = np.subtract(seen.centre, sensor)
+    along = sight / max(float(np.linalg.norm(sight)), 1e-9)
+    return np.asarray(np.clip(1 - 2 * along**2, 0, 1))
 
 
 def _at(pose: Pose, point: Vec3) -> Vec3:
@@ -139,25 +202,11 @@ def _at(pose: Pose, point: Vec3) -> Vec3:
     return pose.position[0] + x, pose.position[1] + y, pose.position[2] + z
 
 
-def _union(box: Box, seen: Seen) -> tuple[Vec3, Vec3]:
-    a, b = np.asarray(box.pose.position), np.asarray(seen.centre)
-    half_a, half_b = np.asarray(box.extent) / 2, np.asarray(seen.extent) / 2
-    low, high = np.minimum(a - half_a, b - half_b), np.maximum(a + half_a, b + half_b)
-    return vec3((low + high) / 2), vec3(high - low)
-
-
-def _weighted(a: Vec3, a_covariance: Matrix3, b: Vec3, b_covariance: Matrix3) -> tuple[Vec3, Matrix3]:
-    """Mean of two positions weighted by the inverses of their covariances, and its covariance."""
-    p, r = _square(a_covariance), _square(b_covariance)
+def _fused(old: Matrix3, new: Matrix3) -> tuple[FloatArray, Matrix3]:
+    """Gain with which a new position corrects an old one, by their covariances, and the covariance after it."""
+    p, r = _square(old), _square(new)
     gain = p @ np.linalg.inv(p + r)
-    mean = np.asarray(a) + gain @ (np.asarray(b) - np.asarray(a))
-    return vec3(mean), _flat((np.eye(3) - gain) @ p)
-
-
-def _blended(old: Vec3, new: Vec3, gain: float) -> Vec3:
-    """Running mean of extents; no single observation counts as more than half or one and a half times the old."""
-    x, y, z = (o + gain * min(max(n - o, -o / 2), o / 2) for o, n in zip(old, new, strict=True))
-    return x, y, z
+    return gain, _flat((np.eye(3) - gain) @ p)
 
 
 def _square(covariance: Matrix3) -> FloatArray:

@@ -205,3 +205,17 @@ def test_state_is_derived_at_the_asked_time() -> None:
     assert state_at(presence, 20, 40, 1e-9 * 5) == EntryState.UNKNOWN
     assert state_at(presence, 20, 60, 1e-9 * 5) == EntryState.GONE
     assert state_at(presence, 90, 91, 1e-9 * 5) == EntryState.PRESENT
+
+
+def test_the_link_waits_until_the_new_one_was_seen_well(memory: Any, robot: Any, thing: Any) -> None:
+    mug = thing("mug", (2, 0, 0.8))
+    memory.ingest(robot.frame(0, mug))
+    old = memory.entries()[0]
+    memory.ingest(robot.frame(5, thing("mug", (2, 5, 0.8), (0.4, 0.4, 0.4))))
+    for t in (10, 11, 12):
+        memory.ingest(robot.absent(t, old.entry_id))
+    assert memory.entries()[1].moved_from == "", "it seemed to be larger"
+    for t in range(20, 60):
+        robot.where = (0, 5, 0) if t % 2 else (2, 3, 1.57)
+        memory.ingest(robot.frame(t, mug.at(2, 5, 0.8)))
+    assert memory.entries()[1].moved_from == old.entry_id
