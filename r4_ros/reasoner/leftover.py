@@ -6,6 +6,7 @@ from r4_ros.reasoner import form as forms
 from r4_ros.reasoner import lexicon, temporal, words
 from r4_ros.reasoner.keys import Form
 from r4_ros.reasoner.sketch import Sketch, purpose_at
+from r4_ros.reasoner.temporal import ORDINALS
 
 KNOWN_VERBS = (
     forms.SEE_LEMMAS
@@ -28,6 +29,10 @@ CARRYING = frozenset(
 """Nouns that carry a question without restricting it."""
 
 
+LEAD = 6  # words of 'could you please tell me'
+STORING = frozenset("place put store keep leave".split())
+
+
 def reason(sketch: Sketch) -> str:
     """Why the plan isn't all that was asked, '' if it is."""
     ask = sketch.ask
@@ -35,7 +40,7 @@ def reason(sketch: Sketch) -> str:
         return ""
     missed = [sketch.reading.words[i].text for i in range(ask.start, sketch.end) if _is_missed(sketch, i)]
     before = range(sketch.begin, ask.start)
-    told = {sketch.reading.words[i].lemma for i in before} & forms.RESOLVING
+    told = len(before) <= LEAD and {sketch.reading.words[i].lemma for i in before} & forms.RESOLVING
     missed += [] if told else [sketch.reading.words[i].text for i in before if _is_missed(sketch, i)]
     if missed:
         return "it isn't clear what this has to do with what was seen, where and when: " + ", ".join(missed[:5])
@@ -45,6 +50,8 @@ def reason(sketch: Sketch) -> str:
 def _is_missed(sketch: Sketch, i: int) -> bool:
     """Whether a word with content is in no part of the plan."""
     word = sketch.reading.words[i]
+    if word.lower in ORDINALS and i not in sketch.masked:
+        return not any(e.start <= i < e.end for e in sketch.extremes)
     if i in sketch.used or i in sketch.masked or word.lower in CARRYING:
         return False
     if word.lower in PERSONS:
@@ -69,12 +76,20 @@ def _predicate(sketch: Sketch, word: str) -> bool:
 def _nothing_asked(sketch: Sketch) -> str:
     """A question whose target is open must restrict it somehow."""
     lemmas = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]}
-    if sketch.target is not None or purpose_at(sketch) >= 0:
+    if sketch.ask.form is Form.LOCATE and "should" in lemmas and lemmas & STORING:
+        return "where things belong isn't known, only where they were seen"
+    target = sketch.target
+    open_target = target is None or (lexicon.is_anything(target.noun) and not target.modifiers)
+    if not open_target or purpose_at(sketch) >= 0:
         return ""
-    restricted = any(p.subject is None for p in sketch.places) or sketch.agents or sketch.extremes
+    restricted = (
+        any(p.subject is target or p.subject is None for p in sketch.places) or sketch.agents or sketch.extremes
+    )
     sees = bool(lemmas & forms.SEE_LEMMAS) or "there" in lemmas
     happened = any(temporal.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
     open_forms = (Form.IDENTIFY, Form.COUNT, Form.EXISTS, Form.ATTRIBUTE)
+    if target is not None and (restricted or sketch.ask.form in (Form.COUNT, Form.EXISTS)):
+        return ""
     if sketch.ask.form in open_forms and (restricted or sees or happened):
         return ""
     if sketch.ask.form is Form.WHEN and happened:

@@ -171,14 +171,19 @@ def _refined(run: Run, plan: Plan, base: Draft, found: Found | None, unknown: Un
         except UnsupportedQuestion:
             continue
         if draft is not None and draft.evidence:
-            return _beside(base, relaxed, draft)
+            return _beside(base, relaxed, draft, plan)
     return base
 
 
-def _beside(base: Draft, relaxed: Relaxation, draft: Draft) -> Draft:
-    """The base answer with what the relaxed plan found."""
+def _beside(base: Draft, relaxed: Relaxation, draft: Draft, plan: Plan) -> Draft:
+    """The base answer with what the relaxed plan found; a property that isn't known can't be denied."""
     told = draft.text.removeprefix("Yes, ").removeprefix("Yes: ")
     text = f"{base.text} {relaxed.note} {told}"
+    asked = [a.name for step in plan.steps for a in step.semantic.attributes if a.name not in ("", "owner")]
+    unknown = [n for n in asked if not all(wording.attribute(e, n) for e in draft.evidence)]
+    if relaxed.key == "attribute" and unknown:
+        text = f"{text} Its {wording.listed(unknown)} isn't known."
+        return Draft(text, Verdict.AMBIGUOUS, None, draft.evidence, draft.confidence / 2, draft.frame)
     if base.verdict is Verdict.ANSWERED:
         return replace(base, text=text, evidence=draft.evidence)
     if relaxed.verdict is Verdict.AMBIGUOUS:

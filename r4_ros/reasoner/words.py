@@ -302,7 +302,7 @@ PURPOSES = {
     "drink": ("cup", "glass", "bottle", "wine glass"),
     "write": ("desk", "table"),
     "read": ("book", "magazine", "newspaper"),
-    "wash": ("sink", "washing machine", "shower", "bathtub"),
+    "wash": ("sink",),
     "throw": ("trash can",),
     "watch": ("tv", "monitor"),
 }

@@ -130,6 +130,8 @@ class FakeMemory:
         x, y = _seen_from(viewer, e.box.pose.position)
         if c.relation in ("near", "next_to"):
             return math.hypot(x, y) <= {"near": 1.0, "next_to": 0.5}[c.relation]
+        if c.relation not in ("left_of", "right_of", "in_front_of", "behind"):
+            return False
         return _side(c.relation, x, y) and (not c.max_distance or math.hypot(x, y) <= c.max_distance)
 
 

@@ -212,6 +212,15 @@ def test_a_relaxed_property_is_said_and_not_answered(ask: Ask) -> None:
     assert any(s.action == "refine" and s.detail.startswith("attribute") for s in answer.trace)
 
 
+def test_an_unknown_property_is_not_denied(home: Any, ask: Ask) -> None:
+    home.coverage = 1.0
+    assert ask("is there a red bowl on the table").verdict is Verdict.ANSWERED  # it is green
+    home.entries[4] = replace(home.entries[4], attributes=())
+    answer = ask("is there a red bowl on the table")
+    assert (answer.verdict, answer.value) == (Verdict.AMBIGUOUS, None)
+    assert "color isn't known" in answer.text
+
+
 def test_unknown_room_names_widen_but_never_answer(home: Any, ask: Ask) -> None:
     home.regions = ()
     answer = ask("how many chairs are in the kitchen")

@@ -223,6 +223,9 @@ def test_times_of_day() -> None:
         "How many cups does Gina have?",
         "What items were taken out from the toolbox?",
         "Where is it?",
+        "Where should the remote control be placed?",
+        "How many boxes are on the fourth shelf?",
+        "There is an object to tell the time in this scene, in which room is it?",
         "Did he sit down on the couch?",
     ],
 )
