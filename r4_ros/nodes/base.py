@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import rclpy
@@ -145,13 +146,20 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
         self._destroy(self._kept_inactive)
 
     def _undo(self) -> None:
+        self._end_workers(0)  # before what they work with is freed
         try:
             self.cleanup()
         finally:
             self._destroy(0)
 
+    def _end_workers(self, kept: int) -> None:
+        for _, entity in self._entities[kept:]:
+            if isinstance(entity, Worker) and not entity.close():
+                self.get_logger().error(f"{entity.name} is still at work")
+
     def _destroy(self, kept: int) -> None:
         """Destroy topics, services and timers, latest first, down to so many."""
+        self._end_workers(kept)
         while len(self._entities) > kept:
             destroy, entity = self._entities.pop()
             destroy(entity)
@@ -232,6 +240,18 @@ class R4Node(LifecycleNode, Generic[ConfigT]):  # type: ignore[misc]
 
         made = self.create_service(kind, name, callback, callback_group=self.reentrant)
         return self.keep(made, self.destroy_service)
+
+    def worker(
+        self,
+        name: str,
+        handle: Callable[[Any], object] = lambda job: job(),
+        capacity: int = 0,
+        on_drop: Callable[[Any], None] | None = None,
+    ) -> Worker[Any]:
+        """A thread that works on items (functions without arguments, unless ``handle`` says otherwise)."""
+        made: Worker[Any] = Worker(name, handle, partial(self.note, name), capacity, on_drop)
+        self.keep(made, lambda _: None)
+        return made
 
     def client(self, kind: Any, name: str) -> Any:
         """A service client."""

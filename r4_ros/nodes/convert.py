@@ -36,7 +36,6 @@ from r4_ros.core.model import (
     Observation,
     PlacedEntry,
     Pose,
-    Receipt,
     Vec3,
     View,
     Visibility,
@@ -267,15 +266,15 @@ def frame_from_msg(frame: Any) -> Frame:
     )
 
 
-def ack_to_msg(frame: Frame, receipt: Receipt | None, error: BaseException | None = None) -> msg.ObservationAck:
-    """What became of a frame record in memory."""
+def ack_to_msg(record: Any, revision: int = 0, error: BaseException | None = None) -> msg.ObservationAck:
+    """What became of a frame record (the message, which may be a bad one) in memory."""
     return msg.ObservationAck(
         outcome=outcome(error),
-        agent_id=frame.agent_id,
-        stamp=time_to_msg(frame.stamp_ns),
-        writer=frame.writer,
-        sequence=frame.sequence,
-        revision=receipt.revision if receipt else 0,
+        agent_id=record.agent_id,
+        stamp=record.header.stamp,
+        writer=record.writer,
+        sequence=record.sequence,
+        revision=revision,
     )
 
 

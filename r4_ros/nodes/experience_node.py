@@ -35,7 +35,7 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         """Open the record and make the service."""
         self._store = SqliteTaskStore(ros_home(self.config.db))
         self._recorder = Recorder(self._store, self, self.agent_id)
-        self._worker: Worker[Job] = Worker("r4-experience", lambda job: job(), lambda error: self.note("record", error))
+        self._worker: Worker[Job] = self.worker("r4-experience")
         self.serve(srv.RecordOutcome, "experience/record_outcome", self._record_outcome, self._worker)
 
     def activate(self) -> None:
@@ -43,10 +43,7 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         self.subscribe(msg.Answer, "reasoner/answers", self._on_answer, qos.EVENTS)
 
     def cleanup(self) -> None:
-        """Finish what is being written and close the record."""
-        worker: Worker[Job] | None = getattr(self, "_worker", None)
-        if worker is not None and not worker.close():
-            self.get_logger().error("a record is still being written")
+        """Close the record."""
         if self._store is not None:
             self._store.close()
             self._store = None

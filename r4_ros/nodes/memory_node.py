@@ -57,8 +57,10 @@ class MemoryNode(R4Node[MemoryConfig]):
             self._library.set_regions(load_regions(Path(config.regions_file).expanduser()))
         self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else path.parent / "snapshots"
         self._published_revision, self._sent_revision = -1, self._library.revision
-        self._writer: Worker[Job] = self._worker("r4-store", WAITING_FRAMES)
-        self._queries: Worker[Job] = self._worker("r4-queries", 0)
+        self._writer: Worker[Job] = self.worker(
+            "r4-store", capacity=WAITING_FRAMES, on_drop=lambda _: self.counts.add("frames_dropped")
+        )
+        self._queries: Worker[Job] = self.worker("r4-queries")
         self._acks = self.advertise(msg.ObservationAck, "memory/acks", qos.EVENTS)
         self._entries = self.advertise(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
         self._deltas = self.advertise(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
@@ -68,15 +70,6 @@ class MemoryNode(R4Node[MemoryConfig]):
         self.serve(srv.UpsertObservations, "memory/upsert", self._upsert, self._writer)
         self.serve(srv.AddEpisode, "memory/add_episode", self._add_episode, self._writer)
         self.serve(srv.Snapshot, "memory/snapshot", self._snapshot, self._queries)
-
-    def _worker(self, name: str, capacity: int) -> Worker[Job]:
-        return Worker(
-            name,
-            lambda job: job(),
-            lambda error: self.note(name, error),
-            capacity,
-            lambda _: self.counts.add("frames_dropped"),
-        )
 
     def activate(self) -> None:
         """Listen to the agents; publish what is known."""
@@ -93,11 +86,7 @@ class MemoryNode(R4Node[MemoryConfig]):
         return [f"/{name}/perception/observations" for name in agents] or ["perception/observations"]
 
     def cleanup(self) -> None:
-        """Finish what is being written and close the database."""
-        for name in ("_writer", "_queries"):
-            worker: Worker[Job] | None = getattr(self, name, None)
-            if worker is not None and not worker.close():
-                self.get_logger().error(f"{name} is still at work")
+        """Close the database."""
         if self._library is not None:
             self._library.close()
             self._library = None
@@ -110,16 +99,15 @@ class MemoryNode(R4Node[MemoryConfig]):
 
     def _store(self, message: Any) -> None:
         """Store one frame record and acknowledge it, after COMMIT."""
-        frame = convert.frame_from_msg(message)
         try:
-            receipt = self._ingest(frame)
+            receipt = self._ingest(convert.frame_from_msg(message))
         except Exception as error:
-            self._acks.publish(convert.ack_to_msg(frame, None, error))
+            self._acks.publish(convert.ack_to_msg(message, error=error))
             if isinstance(error, WriterRefused):
                 self.get_logger().error(str(error), throttle_duration_sec=2.0)
             self.counts.add(f"refused.{convert.outcome(error).code}")
             raise
-        self._acks.publish(convert.ack_to_msg(frame, receipt))
+        self._acks.publish(convert.ack_to_msg(message, receipt.revision))
 
     def _ingest(self, frame: Frame) -> Receipt:
         receipt = self.library.ingest(frame)

@@ -101,8 +101,8 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         self._stream = Stream(self.pipeline.config, ToldRefusals(self._tell_refusal))
         if self.config.label_legend:
             self._stream.legend = load_legend(self.config.label_legend)
-        self._frames: Worker[Capture] = Worker(
-            "r4-perception", self._process, self._on_failure, self.config.queue_size, self._on_drop
+        self._frames: Worker[Capture] = self.worker(
+            "r4-perception", self._process, self.config.queue_size, self._on_drop
         )
         for role, kind, topic, profile in self._inputs():
             self.subscribe(kind, topic, partial(self._on_message, role), profile)
@@ -134,11 +134,6 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         elif self.config.pose_source == "pose":
             inputs.append(("pose", PoseStamped, "pose", qos.SENSOR))
         return inputs
-
-    def deactivate(self) -> None:
-        """Finish the frame at work."""
-        if not self._frames.close():
-            self.get_logger().error("a frame is still at work")
 
     def cleanup(self) -> None:
         """Free the models."""
@@ -189,9 +184,6 @@ class PerceptionNode(R4Node[PerceptionConfig]):
     def _on_drop(self, capture: Capture) -> None:
         stamp_ns = capture.placement.stamp_ns
         self._stream.refusals.add(FrameRefused(RefusalReason.QUEUE_FULL, "the worker is busy", stamp_ns))
-
-    def _on_failure(self, error: Exception) -> None:
-        self.note("frame", error)
 
     def _tell_refusal(self, stamp_ns: int, error: Exception) -> None:
         self._refused.publish(convert.refusal_to_msg(self.agent_id, self.writer, stamp_ns, error))

@@ -32,6 +32,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
     """Answers one question after the other on its own thread; service and action share the code."""
 
     def __init__(self, **node_options: Any) -> None:
+        self._stopping = threading.Event()
         super().__init__("reasoner_node", ReasonerConfig, **node_options)
 
     def configure(self) -> None:
@@ -39,8 +40,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         language()  # loads the parser now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
         self._reasoner = Reasoner(self._memory, self.config)
-        self._stopping = threading.Event()
-        self._worker: Worker[Job] = Worker("r4-reasoner", lambda job: job(), lambda error: self.note("answer", error))
+        self._worker: Worker[Job] = self.worker("r4-reasoner")
         self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)
         self.serve(srv.QueryMemory, "reasoner/query_memory", self._query, self._worker)
         server = ActionServer(
@@ -54,11 +54,13 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         )
         self.keep(server, lambda made: made.destroy())
 
-    def cleanup(self) -> None:
+    def activate(self) -> None:
+        """Take questions."""
+        self._stopping = threading.Event()
+
+    def deactivate(self) -> None:
         """Abandon the question at work."""
         self._stopping.set()
-        if not self._worker.close():
-            self.get_logger().error("a question is still at work")
 
     def on_config(self, config: ReasonerConfig) -> None:
         """Live limits hold from the next question on."""

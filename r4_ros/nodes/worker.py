@@ -20,11 +20,12 @@ class Worker(Generic[Item]):
     def __init__(
         self,
         name: str,
-        handle: Callable[[Item], None],
+        handle: Callable[[Item], object],
         on_error: Callable[[Exception], None],
         capacity: int = 0,
         on_drop: Callable[[Item], None] | None = None,
     ) -> None:
+        self.name = name
         self._handle = handle
         self._on_error = on_error
         self._capacity = capacity

@@ -19,7 +19,6 @@ from r4_ros.core.errors import InvalidArgument, StoreError, Unavailable
 from r4_ros.nodes import qos
 from r4_ros.nodes.base import R4Node
 from r4_ros.nodes.diagnostics import Report
-from r4_ros.nodes.worker import Worker
 
 pytestmark = pytest.mark.ros
 
@@ -40,8 +39,7 @@ class Example(R4Node[ReasonerConfig]):
         if type(self).failures:
             type(self).failures -= 1
             raise Unavailable("the model is missing")
-        self.worker: Worker[Any] = Worker("example-worker", lambda job: job(), lambda error: self.note("job", error))
-        self.serve(srv.Snapshot, "example/snapshot", self.answer, self.worker)
+        self.serve(srv.Snapshot, "example/snapshot", self.answer, self.worker("example-worker"))
 
     def activate(self) -> None:
         self.calls.append("activate")
@@ -77,7 +75,8 @@ def no_failures() -> None:
 
 
 def status_of(heard: list[DiagnosticArray]) -> DiagnosticStatus | None:
-    return heard[-1].status[0] if heard else None
+    statuses = [status for array in heard for status in array.status if status.name == "r4_ros: /example"]
+    return statuses[-1] if statuses else None
 
 
 def test_a_node_configures_and_activates_itself(graph: Any) -> None:
@@ -86,14 +85,14 @@ def test_a_node_configures_and_activates_itself(graph: Any) -> None:
 
 
 def test_a_node_that_lacks_something_says_so_and_tries_again(graph: Any, until: Any) -> None:
-    Example.failures = 1
+    Example.failures = 2
     heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
     node = graph.make(Example)
     status = until(lambda: status_of(heard))
     assert status.level == DiagnosticStatus.ERROR
     assert status.message == "unconfigured: the model is missing"
     graph.active(node)
-    assert node.calls == ["configure", "cleanup", "configure", "activate"]
+    assert node.calls == ["configure", "cleanup", "configure", "cleanup", "configure", "activate"]
     assert until(lambda: status_of(heard).level == DiagnosticStatus.OK)
 
 

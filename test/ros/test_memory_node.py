@@ -104,6 +104,15 @@ def test_a_frame_with_impossible_numbers_is_refused_and_the_next_one_stored(send
     assert (refused.outcome.code, stored.outcome.code) == (2, 0)
 
 
+def test_a_record_with_a_lying_size_is_refused_with_an_ack(sender: Sender) -> None:
+    bad = convert.frame_to_msg(frame(1))
+    bad.view_rows = 77
+    sender.publisher.publish(bad)
+    sender.until(lambda: sender.acks)
+    assert (sender.acks[0].outcome.code, sender.acks[0].sequence) == (2, 1)
+    assert "77 x 4" in sender.acks[0].outcome.message
+
+
 def test_entries_and_deltas_tell_what_changed(graph: Any, until: Any, memory: MemoryNode, sender: Sender) -> None:
     deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
     events = graph.collect(msg.MemoryEvent, "memory/events", qos.EVENTS)
@@ -217,7 +226,7 @@ def test_a_database_that_cannot_be_opened_is_said_until_it_can(graph: Any, until
     path.write_text("this is no database, but a text that is long enough to be looked at " * 20)
     heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
     node = graph.make(MemoryNode, db=str(path), embedder="none")
-    status = until(lambda: heard and heard[-1].status[0])
-    assert "broken.db" in status.message and status.level == b"\2"
+    status = until(lambda: next((s for a in heard for s in a.status if "broken.db" in s.message), None))
+    assert status.level == b"\2"
     path.unlink()
     graph.active(node)
