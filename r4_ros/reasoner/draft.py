@@ -32,10 +32,13 @@ def strength(evidence: Evidence) -> float:
     return evidence.confidence * evidence.semantic_score * count / (count + 1)
 
 
-def answered(text: str, value: AnswerValue, evidence: Sequence[Evidence], frame: str = "") -> Draft:
-    """A claim that all of the cited evidence supports: as strong as its weakest part."""
-    weakest = min((strength(e) for e in evidence), default=0.0)
-    return Draft(text, Verdict.ANSWERED, value, tuple(evidence), weakest, frame)
+def answered(
+    text: str, value: AnswerValue, evidence: Sequence[Evidence], frame: str = "", first: bool = False
+) -> Draft:
+    """A claim that all of the cited evidence supports: as strong as its weakest part (``first``: as the first)."""
+    strengths = [strength(e) for e in evidence] or [0.0]
+    confidence = strengths[0] if first else min(strengths)
+    return Draft(text, Verdict.ANSWERED, value, tuple(evidence), confidence, frame)
 
 
 def ambiguous(text: str, evidence: Sequence[Evidence], value: AnswerValue = None, frame: str = "") -> Draft:

@@ -24,7 +24,7 @@ def exists(run: Run, found: Found) -> Draft:
     else:
         each = wording.listed([f"{wording.article(wording.thing(e))} at {_where(e)}" for e in evidence], 3)
         text = f"Yes, {wording.plural(noun(found.plan), len(evidence))}{place}{time}: {each}; last seen {seen}."
-    return answered(text, True, evidence[:5])
+    return answered(text, True, evidence[:5], first=True)
 
 
 def count(run: Run, found: Found) -> Draft:

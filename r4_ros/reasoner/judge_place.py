@@ -36,7 +36,7 @@ def locate(run: Run, found: Found) -> Draft:
     text = (
         f"I know {wording.plural(noun(found.plan), len(evidence))}. The {wording.thing(best)} last seen {seen} {told}."
     )
-    return answered(f"{text} Also: {_places(evidence[1:])}.", position, evidence, best.frame)
+    return answered(f"{text} Also: {_places(evidence[1:])}.", position, evidence, best.frame, first=True)
 
 
 def _is(found: Found, evidence: Evidence) -> str:
