@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from r4_ros.bridges.apartment.layout import COFFEE
+from r4_ros.bridges.apartment.layout import COFFEE, TABLE
 from r4_ros.bridges.apartment.scene import Thing
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import Vec3
@@ -27,6 +27,7 @@ class Change:
 DEFAULT_SCRIPT = (
     Change(26.6, "keys", (6.36, 4.52, 0.85), 40, watched=True),
     Change(33.8, "kitchen red mug", (2.05, 1.93, COFFEE + 0.012), 160),
+    Change(33.8, "flower vase", (8.15, 2.55, TABLE), 70),
     Change(58.0, "backpack", None),
     Change(60.0, "palm", None),
     Change(78.0, "palm", (3.85, 6.28, 0.0), 70),

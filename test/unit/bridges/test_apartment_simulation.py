@@ -158,7 +158,7 @@ def test_depth_noise_leaves_most_depth_about_right() -> None:
 def test_the_script_happens_and_nobody_watches_what_is_unwatched(run: Simulation) -> None:
     ids = {thing.name: thing.instance_id for thing in run.stage.things}
     log = run.truth_log()
-    assert len(run.stage.script) == len(DEFAULT_SCRIPT) == 5
+    assert len(run.stage.script) == len(DEFAULT_SCRIPT) == 6
     for change in DEFAULT_SCRIPT:
         stamp = START_NS + round(change.at_s * NS_PER_S)
         before = {s.instance_id: s for s in run.truth(stamp - 1)}
