@@ -9,13 +9,15 @@ import numpy as np
 
 from r4_ros.core.geometry import inside_polygon
 from r4_ros.core.model import FOREVER, FloatArray
-from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.coverage import BLOCKED_M, Coverage
 from r4_ros.memory.spatial import Place
 
 _SPACING_M = 0.5
 _MARGIN_M = 0.5
 _MOST_COLUMNS = 400
 _HEIGHTS_M = (0.1, 0.6, 1.2)
+_AIR_M = 0.0
+"""A room's probes are points of free space: sight must reach them, or they were seen only in front of a wall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,12 @@ def look_at(coverage: Coverage, places: Sequence[Place], window: tuple[int, int]
     last = -1
     for place in places:
         points, heights = _probes(place)
+        clearance_m = _AIR_M if place.region is not None else -BLOCKED_M
         looks = np.full(len(points), -1, np.int64)
         ever = np.full(len(points), -1, np.int64)
         for map_id in (place.map_id,) if place.map_id else coverage.maps():
-            looks = np.maximum(looks, coverage.last_looks(map_id, points, *window, agents))
-            ever = np.maximum(ever, coverage.last_looks(map_id, points, 0, FOREVER, agents))
+            looks = np.maximum(looks, coverage.last_looks(map_id, points, *window, agents, clearance_m))
+            ever = np.maximum(ever, coverage.last_looks(map_id, points, 0, FOREVER, agents, clearance_m))
         seen_columns += int((looks.reshape(-1, heights).max(axis=1) >= 0).sum())
         columns += len(points) // heights
         last = max(last, int(ever.max(initial=-1)))

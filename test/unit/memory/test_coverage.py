@@ -45,6 +45,14 @@ def test_what_something_nearer_hides_isnt_covered(memory: Any, robot: Any) -> No
     assert not memory.retrieve(asked("ahead")).visited, "nothing was measured there"
 
 
+@pytest.mark.parametrize("wall_m", [0.7, 0.9, 1.0])
+def test_a_room_right_behind_a_wall_isnt_visited(memory: Any, robot: Any, wall_m: float) -> None:
+    memory.set_regions([AHEAD])
+    robot.depth = wall_m
+    memory.ingest(robot.frame(5))
+    assert not memory.retrieve(asked("ahead")).visited
+
+
 def test_coverage_is_that_of_the_asked_time(memory: Any, robot: Any) -> None:
     memory.set_regions([AHEAD])
     memory.ingest(robot.frame(5))
