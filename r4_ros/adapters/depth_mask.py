@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.adapters.detections import Detection
 from r4_ros.core.model import Float32Array, Intrinsics
+from r4_ros.core.ports import RgbdImage, Segment
 
 STEP_M, STEP_SHARE = 0.03, 0.02  # neighbours that differ by more (plus this share of the depth) are two surfaces
 SAME_M, SAME_SHARE = 0.05, 0.02  # pieces whose depths come this close are pieces of one thing
@@ -24,6 +28,17 @@ AROUND = 0.3  # of the box's size: so far its surroundings tell how the complete
 AROUND_SHARE = 0.1  # surroundings farther off than this share of the depth don't tell
 FLAT_SHARE = 0.015  # surroundings that miss a plane by more than this share of the depth tell nothing
 TURN_SHARE = 0.3  # completed depth stays within this share of the measured one
+
+
+def segments_in_boxes(detections: Sequence[Detection], image: RgbdImage) -> list[Segment]:
+    """One segment for each detection with depth in its box, in the same order."""
+    segments: list[Segment] = []
+    for found in detections:
+        mask = depth_mask(image.depth[found.rows, found.columns], image.intrinsics)
+        if mask is not None:
+            mask, completed = complete(mask, image.depth, found.rows, found.columns)
+            segments.append(Segment(found.label, found.confidence, found.left, found.top, mask, depth=completed))
+    return segments
 
 
 def depth_mask(depth: Float32Array, camera: Intrinsics) -> npt.NDArray[np.bool_] | None:

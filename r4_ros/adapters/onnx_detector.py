@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.adapters.depth_mask import complete, depth_mask
+from r4_ros.adapters.depth_mask import segments_in_boxes
 from r4_ros.adapters.detections import DECODINGS, Detection, Prepared, suppress
 from r4_ros.core.errors import InvalidArgument, Unavailable
 from r4_ros.core.ports import RgbdImage, Segment
@@ -73,13 +73,7 @@ class OnnxDetector:
 
     def segment(self, image: RgbdImage) -> list[Segment]:
         """One segment for each detection with depth in its box."""
-        segments: list[Segment] = []
-        for found in self.detect(image.color):
-            mask = depth_mask(image.depth[found.rows, found.columns], image.intrinsics)
-            if mask is not None:
-                mask, completed = complete(mask, image.depth, found.rows, found.columns)
-                segments.append(Segment(found.label, found.confidence, found.left, found.top, mask, depth=completed))
-        return segments
+        return segments_in_boxes(self.detect(image.color), image)
 
 
 def read_classes(source: str) -> list[str]:

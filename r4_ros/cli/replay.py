@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,7 +40,9 @@ def replay(
     detector_classes: Annotated[str, typer.Option(help="coco80, or a file with one name a line")] = "coco80",
     detector_decoding: Annotated[str, typer.Option(help="centernet or yolo")] = "centernet",
     confidence: Annotated[float | None, typer.Option(help="detections below are dropped")] = None,
-    segmenter: Annotated[str, typer.Option(help="detector or label_image; default: what the input allows")] = "",
+    segmenter: Annotated[
+        str, typer.Option(help="detector, label_image, sam2, grounded, clusters; default: as the input allows")
+    ] = "",
     legend: Annotated[Path | None, typer.Option(help="names of the label image's ids, JSON or YAML")] = None,
     embedder: Annotated[str, typer.Option(help="minilm or none")] = "minilm",
     map_frame: Annotated[str, typer.Option(help="fixed frame, z up")] = "map",
@@ -60,6 +63,7 @@ def replay(
     label_info_topic: Annotated[str, _topic_option("label_info")] = "",
     odometry_topic: Annotated[str, _topic_option("odometry")] = "",
     pose_topic: Annotated[str, _topic_option("pose")] = "",
+    param: Annotated[list[str] | None, typer.Option(help="perception's other parameters: name=value")] = None,
     ros: Annotated[bool, typer.Option("--ros", help="publish for running nodes, with /clock, instead")] = False,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="with --ros: wait for each frame's ack")] = False,
     rate: Annotated[float, typer.Option(help="with --ros: times as fast as recorded; 0: at once")] = 1.0,
@@ -90,7 +94,7 @@ def replay(
         }
         if confidence is not None:
             values["detector_confidence"] = confidence
-        config = build(PerceptionConfig, values)
+        config = build(PerceptionConfig, {**values, **_params(param or [])})
         result = _publish(source, config, namespace, rate, lockstep) if ros else _ingest(source, config, db)
     finally:
         source.close()
@@ -104,6 +108,26 @@ def _numbers(text: str) -> list[float] | None:
         return [float(part) for part in text.split(",")] if text else None
     except ValueError as error:
         raise InvalidArgument(f"intrinsics '{text}': four numbers fx,fy,cx,cy are needed") from error
+
+
+def _params(given: list[str]) -> dict[str, Any]:
+    """Parameters by name, as the types of their defaults."""
+    import yaml
+
+    from r4_ros.core.config import PerceptionConfig, default_of, param_fields
+    from r4_ros.core.errors import InvalidArgument
+
+    texts = {f.name for f in param_fields(PerceptionConfig) if isinstance(default_of(f), str)}
+    values: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidArgument(f"--param '{text}': name=value is needed")
+        try:
+            values[name] = value if name in texts else yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InvalidArgument(f"--param '{text}': {value} is no value") from error
+    return values
 
 
 def _open(
@@ -131,18 +155,13 @@ def _open(
 
 
 def _segmenter(config: PerceptionConfig) -> Any:
-    from r4_ros.adapters.onnx_detector import OnnxDetector, read_classes
+    from r4_ros.adapters.segmenters import model_segmenter
     from r4_ros.core.errors import InvalidArgument
     from r4_ros.perception.pipeline import make_segmenter
 
     if config.segmenter == "detector" and not config.detector_model:
-        raise InvalidArgument("nothing finds objects: give --detector MODEL.onnx, or --segmenter label_image")
-
-    def detector() -> OnnxDetector:
-        classes = read_classes(config.detector_classes)
-        return OnnxDetector(config.detector_model, classes, config.detector_decoding, config.detector_confidence)
-
-    return make_segmenter(config, detector)
+        raise InvalidArgument("nothing finds objects: give --detector MODEL.onnx, or another --segmenter")
+    return make_segmenter(config, partial(model_segmenter, config))
 
 
 def _ingest(source: Recording, config: PerceptionConfig, db: Path) -> dict[str, Any]:

@@ -40,11 +40,27 @@ class PerceptionConfig:
     agent_id: str = param("", "whose memory this is; empty: the namespace, else the host's name")
     camera: str = param("camera", "name of this camera, unique within the agent")
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
-    segmenter: str = param("detector", "what finds objects", choices=("detector", "label_image"))
+    segmenter: str = param(
+        "detector", "what finds objects", choices=("detector", "label_image", "sam2", "grounded", "clusters")
+    )
     detector_model: str = param("", "ONNX file of the detector; empty: none, the node waits unconfigured")
     detector_classes: str = param("coco80", "'coco80' or a text file with one class name a line")
     detector_decoding: str = param("centernet", "how outputs become boxes", choices=("centernet", "yolo"))
     detector_confidence: float = param(0.35, "detections below are dropped", low=0.0, high=1.0, live=True)
+    grounded_model: str = param(
+        "IDEA-Research/grounding-dino-tiny", "open-vocabulary detector of 'grounded': name on the hub, or a folder"
+    )
+    sam2_package: str = param("transformers", "which SAM 2 runs", choices=("transformers", "meta"))
+    sam2_model: str = param(
+        "large",
+        "large, base_plus, small, tiny; a name on the hub or a folder (transformers), a checkpoint file (meta); "
+        "empty with 'grounded': masks come from depth",
+    )
+    sam2_points: int = param(16, "'sam2' without a detector: points per side of the image's grid", low=2, high=64)
+    sam2_track: bool = param(False, "SAM 2 follows things from frame to frame, so that they have track ids")
+    sam2_window: int = param(16, "past frames kept for each track", low=1, high=64)
+    device: str = param("auto", "where torch models run: auto, cuda, cuda:1, cpu")
+    compile_models: bool = param(False, "torch.compile for image encoders, where CUDA and Triton are")
     label_legend: str = param("", "JSON or YAML file id -> name for the label image; empty: names on label/label_info")
     compressed: bool = param(False, "subscribe to color/image_raw/compressed instead of color/image_raw")
     map_frame: str = param("map", "fixed frame that places are kept in, z up")

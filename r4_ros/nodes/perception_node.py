@@ -18,9 +18,9 @@ from tf2_msgs.msg import TFMessage
 
 from r4_ros import msg
 from r4_ros.adapters.embedders import make_embedder
-from r4_ros.adapters.onnx_detector import OnnxDetector, read_classes
+from r4_ros.adapters.segmenters import model_segmenter, set_confidence
 from r4_ros.core.config import PerceptionConfig
-from r4_ros.core.errors import FrameRefused, RefusalReason, Unavailable
+from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Frame
 from r4_ros.core.ports import Segmenter
 from r4_ros.nodes import convert, qos
@@ -75,7 +75,7 @@ class PerceptionNode(R4Node[PerceptionConfig]):
     def configure(self) -> None:
         """Load the models and make the topics that are published."""
         config = replace(self.config, agent_id=self.agent_id)
-        self._segmenter = make_segmenter(config, self._detector)
+        self._segmenter = make_segmenter(config, partial(model_segmenter, config))
         sequence = self._pipeline.sequence if self._pipeline else 0  # goes on: memory knows this writer
         embedder = make_embedder(config.embedder)
         if embedder is not None:
@@ -88,13 +88,6 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         self._refused = self.advertise(msg.ObservationAck, "perception/refused", qos.EVENTS)
         self._annotated = self.advertise(Image, "perception/annotated", qos.SENSOR)
         self._acknowledgers = 0
-
-    def _detector(self) -> Segmenter:
-        config = self.config
-        if not config.detector_model:
-            raise Unavailable("no detector: set detector_model to an ONNX file, or segmenter to label_image")
-        classes = read_classes(config.detector_classes)
-        return OnnxDetector(config.detector_model, classes, config.detector_decoding, config.detector_confidence)
 
     def activate(self) -> None:
         """Listen to the camera, the poses and memory."""
@@ -144,8 +137,7 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         """Live parameters hold from the next frame on."""
         if self._pipeline is not None:
             self._pipeline.config = replace(config, agent_id=self.agent_id)
-        if isinstance(self._segmenter, OnnxDetector):
-            self._segmenter.confidence = config.detector_confidence
+        set_confidence(self._segmenter, config.detector_confidence)
 
     # Frames.
 
