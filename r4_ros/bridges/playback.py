@@ -99,6 +99,8 @@ def play(
             player.wait_until(item.stamp_ns, 0.0 if lockstep else rate)
             player.publish(item)
         player.settle(patience_s)
+        if not lockstep:
+            player.drain()
     finally:
         player.close()
     return player.played
@@ -259,12 +261,16 @@ class _Player:
             self._executor.spin_once(timeout_sec=min(left, 0.05))
         return True
 
-    def close(self) -> None:
-        """Let the last messages out, then leave the graph."""
+    def drain(self, timeout_s: float = 1.0) -> None:
+        """Let the last messages out before the publishers are gone; in lockstep the acks have shown that they are."""
         from rclpy.duration import Duration
 
+        until = time.monotonic() + timeout_s
         for publisher in self._publishers.values():
-            publisher.wait_for_all_acked(Duration(seconds=1))
+            publisher.wait_for_all_acked(Duration(seconds=max(0.0, until - time.monotonic())))
+
+    def close(self) -> None:
+        """Leave the graph."""
         self._executor.shutdown()
         self._node.destroy_node()
         self._context.try_shutdown()
