@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
 from r4_ros.adapters.clusters import Clusters
+from r4_ros.bridges.bag import Bag
+from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.model import Intrinsics
 from r4_ros.core.ports import RgbdImage
 from r4_ros.perception.lift import lift, measured_area
+from r4_ros.perception.pipeline import Pipeline
+from r4_ros.perception.stream import Stream
 
 pytestmark = pytest.mark.vision
 TABLE_M = 0.75
@@ -115,3 +121,28 @@ def test_what_is_beyond_reach_or_too_large_is_left_out() -> None:
         made = Clusters(**options)
         made.load()
         assert len(made.segment(image_of(depth))) == count, options
+
+
+def test_mugs_and_a_chair_of_the_recorded_kitchen_are_things_and_its_table_is_none(
+    clusters: Clusters, shared_data: Path
+) -> None:
+    config = PerceptionConfig(agent_id="robot")
+    pipeline, stream, captures = Pipeline(config, clusters, None), Stream(config), []
+    for recorded in Bag(shared_data / "kitchen_mcap").messages():
+        captures += stream.add(recorded.role, recorded.decode())
+        if len(captures) >= 46:
+            break
+    segments = clusters.segment(pipeline.decode(captures[44]))
+
+    def at(x: int, y: int) -> list[tuple[int, int]]:
+        """Sizes of the things that cover a pixel."""
+        sizes = []
+        for s in segments:
+            row, column = y - s.top, x - s.left
+            if 0 <= row < s.mask.shape[0] and 0 <= column < s.mask.shape[1] and s.mask[row, column]:
+                sizes.append(s.mask.shape)
+        return sizes
+
+    for x, y, height, width in ((155, 275, 48, 40), (930 - 640, 205, 67, 151), (1205 - 640, 375, 60, 38)):
+        assert at(x, y) == [(pytest.approx(height, abs=12), pytest.approx(width, abs=12))]
+    assert at(450, 350) == at(60, 430) == []

@@ -14,6 +14,8 @@ from r4_ros.adapters import torch_runtime
 from r4_ros.adapters.grounded import Grounded
 from r4_ros.adapters.sam2_segmenter import Sam2Segmenter
 from r4_ros.adapters.sam2_transformers import TransformersImages
+from r4_ros.adapters.segmenters import model_segmenter, set_confidence
+from r4_ros.core.config import PerceptionConfig, build
 from r4_ros.core.errors import Unavailable
 from r4_ros.core.model import Intrinsics
 from r4_ros.core.ports import RgbdImage
@@ -141,3 +143,30 @@ def test_what_can_t_be_loaded_is_told_with_advice(transformers: Any, sam2_folder
         Grounded(CLASSES, device="cpu").load()  # offline here
     with pytest.raises(Unavailable, match="set grounded_model"):
         Grounded(CLASSES, str(sam2_folder), device="cpu").load()
+
+
+def test_the_configuration_alone_gives_the_whole_chain(
+    folder: Path, sam2_folder: Path, sam2_video_folder: Path, picture: Callable[..., np.ndarray], tmp_path: Path
+) -> None:
+    names = tmp_path / "things.txt"
+    names.write_text("\n".join(CLASSES))
+    color = picture()
+    image = RgbdImage(color, np.full(color.shape[:2], 2.0, np.float32), Intrinsics(64, 48, 60, 60, 32, 24))
+    for track, sam2_model in ((False, sam2_folder), (True, sam2_video_folder)):
+        values = {
+            "segmenter": "grounded",
+            "grounded_model": str(folder),
+            "detector_classes": str(names),
+            "detector_confidence": 0.001,
+            "sam2_model": str(sam2_model),
+            "sam2_track": track,
+            "device": "cpu",
+        }
+        segmenter = model_segmenter(build(PerceptionConfig, values))
+        segmenter.load()
+        found = segmenter.segment(image)
+        assert found and {s.label for s in found} <= set(CLASSES)
+        assert all(bool(s.track_id) == track for s in found)
+        set_confidence(segmenter, 1.0)
+        assert track or segmenter.segment(image) == []
+        segmenter.close()

@@ -14,7 +14,7 @@ import pytest
 from r4_ros.adapters import sam2_segmenter, torch_runtime
 from r4_ros.adapters.sam2_meta import MetaImages
 from r4_ros.adapters.sam2_segmenter import Sam2Images, Sam2Segmenter
-from r4_ros.adapters.sam2_transformers import TransformersImages
+from r4_ros.adapters.sam2_transformers import TransformersImages, TransformersVideo
 from r4_ros.core.errors import Unavailable
 from r4_ros.core.model import Intrinsics
 from r4_ros.core.ports import RgbdImage, Segment
@@ -101,6 +101,22 @@ def test_transformers_gives_what_its_model_called_directly_gives(
     (masks,) = processor.post_process_masks(found.pred_masks, inputs["original_sizes"])
     assert scores == pytest.approx(found.iou_scores[0].numpy(), abs=1e-5)
     assert np.mean((logits > 0) == masks.numpy()) > 0.999
+
+
+def test_the_published_checkpoints_are_the_video_models_and_serve_images_too(
+    sam2_video_folder: Path, torch: Any, picture: Callable[..., np.ndarray]
+) -> None:
+    ours, video = TransformersImages(str(sam2_video_folder), "cpu"), TransformersVideo(str(sam2_video_folder), "cpu")
+    ours.load()
+    video.load()
+    theirs = dict(video._model.named_parameters())
+    shared = [name for name, _ in ours._model.named_parameters() if name in theirs]
+    assert len(shared) == len(list(ours._model.parameters()))
+    assert all(torch.equal(p, theirs[name]) for name, p in ours._model.named_parameters())
+    ours.look(picture())
+    video.look(picture())
+    logits, _ = ours.from_boxes(BOXES[:1])
+    assert np.mean((logits[0, 0] > 0) == video.start(1, BOXES[0])) > 0.99  # a track begins with that mask
 
 
 def test_as_a_segmenter_with_another_ones_boxes(images: Sam2Images, picture: Callable[..., np.ndarray]) -> None:

@@ -95,3 +95,26 @@ def test_wrong_options_say_what_to_do(
     assert isinstance(done.exception, R4Error)
     with pytest.raises(R4Error, match=words):
         raise done.exception
+
+
+@pytest.mark.parametrize(
+    ("param", "told"),
+    [
+        ("min_points", "name=value is needed"),
+        ("min_points=many", "must be a int"),
+        ("min_points=0", "must be at least 1"),
+        ("no_such=1", "unknown parameter 'no_such'"),
+        ("min_points=[", "is no value"),
+    ],
+)
+def test_a_wrong_parameter_is_told(app: typer.Typer, bag: Path, tmp_path: Path, param: str, told: str) -> None:
+    done = run(app, bag, "--db", tmp_path / "k.db", "--param", param)
+    assert isinstance(done.exception, R4Error)
+    assert told in str(done.exception)
+
+
+def test_any_parameter_of_perception_can_be_given(app: typer.Typer, bag: Path, tmp_path: Path) -> None:
+    options = ("--embedder", "none", "--json", "--param", "min_points=1000", "--param", "camera=7")
+    done = run(app, bag, "--db", tmp_path / "k.db", *options)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["observations"] == 0  # the crate has fewer points
