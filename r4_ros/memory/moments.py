@@ -58,6 +58,10 @@ class TemporalKey:
         """Which slots (a mask over all) are believed to be at their place at a time."""
         return self._overlapping(self._index.presence, stamp_ns, stamp_ns + 1)
 
+    def in_view(self, stamp_ns: int, slack_ns: int) -> Mask:
+        """Which slots (a mask over all) were seen at a time, give or take the slack."""
+        return self._overlapping(self._index.sightings, stamp_ns - slack_ns, stamp_ns + slack_ns + 1)
+
     def last_seen(self, now_ns: int) -> npt.NDArray[np.int64]:
         """Last sighting of each slot not after ``now``; -1 where there is none."""
         last: npt.NDArray[np.int64] = self._index.entries["last_seen"].copy()

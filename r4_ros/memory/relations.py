@@ -1,7 +1,8 @@
 """Spatial relations as degrees 0..1 (held from 0.5 on), computed from boxes aligned with the map and a viewpoint.
 
 - ``on``: its underside within 0.15 m of the other's top, at least half of the smaller footprint shared; or (a seat,
-  a shelf) its underside inside the other's height, above the lowest sixth, and half its footprint over it.
+  a shelf) its underside inside the other's height, above the lowest sixth, and 80 % of its footprint over it (what
+  sticks out further, as a chair at a table, isn't held by it).
 - ``in``: at least half of its volume inside a larger box; of a region: its centre inside the polygon.
 - ``under``: half its footprint below the other's top, its centre below the other's. ``above``, ``below``: beyond the
   other's top or underside (0.15 m of overlap allowed), a third of the smaller footprint shared.
@@ -28,6 +29,7 @@ from r4_ros.core.geometry import inside_polygon, yaw_of
 from r4_ros.core.model import FloatArray, Pose, Region
 
 HELD = 0.5
+SEATED = 0.8
 OBSERVER_HEIGHT_M = 1.5
 DIRECTIONS = ("left_of", "right_of", "in_front_of", "behind")
 
@@ -88,7 +90,7 @@ def _on(a: Boxes, b: Boxes) -> FloatArray:
     contact = np.minimum(_falling(np.abs(a.low[:, 2] - b.high[:, 2]), 0.05, 0.15), np.clip(smaller, 0, 1))
     height = b.size[:, 2]
     inside = (a.low[:, 2] > b.low[:, 2] + height / 6) & (a.low[:, 2] < b.high[:, 2])
-    seat = inside & (own >= 0.5) & (a.size.prod(axis=1) < b.size.prod(axis=1))
+    seat = inside & (own >= SEATED) & (a.size.prod(axis=1) < b.size.prod(axis=1))
     return np.maximum(contact, np.where(seat, 0.6, 0.0))
 
 

@@ -116,7 +116,7 @@ class Retriever:
             revision=revision,
             now_ns=now,
             entries=entries,
-            events=self._events(entries, now) if query.with_events else (),
+            events=self._events(entries, fused, now) if query.with_events else (),
             episodes=self._episodes(query, agents, now) if query.with_episodes else (),
             ego=ego,
             ego_frame="" if ego is None else map_frames.get(ego.map_id, ""),
@@ -232,11 +232,17 @@ class Retriever:
             return Looked(1.0 if watched else 0.0)
         return Looked()
 
-    def _events(self, entries: Sequence[Evidence], now_ns: int) -> tuple[Event, ...]:
-        slots = [self._index.slots[e.entry_id] for e in entries]
-        if not slots:
+    def _events(self, entries: Sequence[Evidence], fused: Fused, now_ns: int) -> tuple[Event, ...]:
+        """Events of the things found, whoever of their sources noticed them: told of the entry that speaks for all."""
+        speaker_of = {
+            source: e.entry_id
+            for e in entries
+            for source in fused.sources.get(self._index.slots[e.entry_id], (self._index.slots[e.entry_id],))
+        }
+        if not speaker_of:
             return ()
-        return tuple(self.placed_event(e) for e in self._store.events(slots=slots) if e.event.latest_ns <= now_ns)
+        known = (s for s in self._store.events(slots=list(speaker_of)) if s.event.latest_ns <= now_ns)
+        return tuple(replace(self.placed_event(s), entry_id=speaker_of[s.slot]) for s in known)
 
     def placed_event(self, stored: StoredEvent) -> Event:
         """An event where it happened, by the anchors of today."""

@@ -2,6 +2,8 @@
 
 Directions around a thing are those of a viewpoint: the constraint's pose where one is given, else the ego agent at the
 constraint's stamp or the time asked about, else the pose from which the thing was last seen, else the ego agent now.
+Where regions are known, directions don't reach through walls: what they refer to and the candidate share a region, or
+the candidate was in view of the ego agent.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
+from r4_ros.core.geometry import inside_polygon
 from r4_ros.core.model import (
     IDENTITY,
+    NS_PER_S,
     FloatArray,
     Pose,
     Reference,
@@ -26,6 +30,8 @@ from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.moments import TemporalKey
 from r4_ros.memory.relations import Boxes
 from r4_ros.memory.trails import Trails
+
+IN_VIEW_NS = NS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,8 @@ class SpatialKey:
                 distance = self.distances(boxes, place)
                 d = np.where((distance >= low) & ((high <= 0) | (distance <= high)), d, 0.0)
             here = self._on_map(slots, place) & (slots != place.slot)
+            if constraint.relation in relations.DIRECTIONS and here.any():
+                here &= self._in_reach(constraint, slots, boxes, place, scene)
             degree = np.maximum(degree, np.where(here, d, 0.0))
         if constraint.negate:
             return degree < relations.HELD, 1 - degree
@@ -132,6 +140,21 @@ class SpatialKey:
                 return seen_from.pose
         ego = self.ego(scene, scene.now_ns if stamp is None else stamp)
         return None if ego is None else ego.pose
+
+    def _in_reach(self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene) -> Mask:
+        """Whether nothing is likely to stand between: in the same room, in no room, or in view of the ego agent then."""
+        at = place.box.centre[:, :2] if place.observer is None else np.asarray(place.observer.position[:2])[None]
+        known = [r for r in scene.regions if not place.map_id or r.map_id in ("", place.map_id)]
+        around = np.array([inside_polygon(r.polygon, at)[0] for r in known], bool)
+        if not around.any():
+            return np.ones(len(slots), bool)
+        inside = np.array([inside_polygon(r.polygon, boxes.centre[:, :2]) for r in known], bool)
+        near = inside[around].any(axis=0) | ~inside.any(axis=0)
+        if constraint.reference is Reference.EGO:
+            stamp = constraint.stamp_ns if constraint.stamp_ns is not None else scene.place_ns
+            mine = self._index.entries["agent"][slots] == self._index.agents.find(scene.ego_agent)
+            near |= mine & self._temporal.in_view(stamp, IN_VIEW_NS)[slots]
+        return np.asarray(near)
 
     def _on_map(self, slots: Slots, place: Place) -> Mask:
         if not place.map_id:

@@ -107,7 +107,7 @@ def has_moved(stay: Stay, seen: Seen, context: FrameContext) -> bool:
     offset = np.abs(np.subtract(box.pose.position, seen.centre))
     slack = context.config.epsilon_min_m  # parts of one flat thing (windows, pictures) rarely overlap to the centimetre
     touching = bool((offset <= np.add(box.extent, seen.extent) / 2 + slack).all())
-    return seen.whole or not touching
+    return not touching or (seen.whole and stay.whole > 0)  # of parts, the middle isn't the thing's
 
 
 def new_stay(seen: Seen, extent: Vec3, context: FrameContext) -> Stay:

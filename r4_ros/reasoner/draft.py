@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Verdict
-from r4_ros.reasoner import wording
-from r4_ros.reasoner.keys import EGO, Asked, By, Form, Plan, Reference, Relation, references
-from r4_ros.reasoner.run import Found, Run
+from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, Verdict
+from r4_ros.reasoner import sieve, wording
+from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, references
+from r4_ros.reasoner.run import LIMIT, LIVING, Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
+FEW = 3  # sightings; fewer may be a mistake of the detector
+NEAR_MISS_M = 0.2
+TOUCHING = (Relation.ON, Relation.IN, Relation.UNDER)
+COMPARED = {
+    By.DISTANCE: ("near", "far"),
+    By.SIZE: ("small", "large"),
+    By.HEIGHT: ("low", "high"),
+    By.TOP: ("low", "high"),
+    By.LEFT: ("far right", "far left"),
+    By.RIGHT: ("far left", "far right"),
+}
 FORMS_OF_NOW = frozenset(Form) - {Form.WHEN, Form.DURATION, Form.ORDER}
 
 
@@ -93,7 +104,10 @@ def place_asked(plan: Plan, index: int = -1) -> str:
     for key in plan.steps[index].spatial:
         name = {"ego": "me", "region": f"the {key.reference.region}"}.get(key.reference.kind)
         if name is None:
-            name = f"the {noun(plan, key.reference.step)}"
+            step = plan.steps[key.reference.step]
+            both = key.relation is Relation.BETWEEN and key.other in (None, key.reference)
+            name = noun(plan, key.reference.step)
+            name = f"the {wording.several(name) if step.plural or both else name}"
         if key.other is not None and key.other.kind == "step" and key.other != key.reference:
             name += f" and the {noun(plan, key.other.step)}"
         said.append(f"{'not ' if key.negate else ''}{_relation_words(key.relation.value)} {name}")
@@ -133,11 +147,35 @@ def absent(run: Run, found: Found) -> Draft:
         timely and retrieval.coverage >= COVERED and bool(keys) and all(k.relation in PLACES_LOOKED_AT for k in keys)
     )
     if covered and plan.form in (Form.EXISTS, Form.COUNT, Form.IDENTIFY):
-        return _no(run, found, what)
-    text = f"I have seen no {what}." if plan.steps[index].semantic.text else f"I have seen nothing{what[5:]}."
+        close = _close_by(run, found, index)
+        return _no(run, found, what) if close is None else close
+    text = _none_seen(plan, index, what)
     if retrieval.coverage >= 0 and plan.steps[index].spatial:
         text += f" I have looked at {retrieval.coverage:.0%} of that place."
     return not_seen(text, _empty_value(plan))
+
+
+def _close_by(run: Run, found: Found, index: int) -> Draft | None:
+    """'no pillow on the bed' isn't said where a pillow lies at its very edge, as far as boxes are known."""
+    plan, step = found.plan, found.plan.steps[index]
+    if not step.semantic.text or step.semantic.anything:
+        return None
+    loose = step.model_copy(update={"spatial": (), "superlative": None})
+    query = run.query(plan, loose, found, LIVING if is_present(plan, found) else ())
+    candidates = sieve.sifted(loose, run.retrieve(query, f"any {noun(plan, index)} close by").entries)
+    close = next((c for k in step.spatial if (c := near_miss(k, found, candidates)) is not None), None)
+    if close is None:
+        return None
+    text = f"I am not sure: {wording.article(wording.thing(close))} {wording.be(close.label)} close by, "
+    return ambiguous(f"{text}{wording.spot(close)}; whether{place_asked(plan, index)} I can't tell.", [close])
+
+
+def _none_seen(plan: Plan, index: int, what: str) -> str:
+    semantic = plan.steps[index].semantic
+    if not semantic.text or (semantic.anything and not semantic.attributes):
+        nobody = plan.asked is Asked.IDENTITY or "person" in semantic.labels
+        return f"I have seen {'nobody' if nobody else 'nothing'}{what[len(noun(plan, index)) :]}."
+    return f"I have seen no {what}."
 
 
 def _no(run: Run, found: Found, what: str) -> Draft:
@@ -146,7 +184,8 @@ def _no(run: Run, found: Found, what: str) -> Draft:
     seen = f" I looked there {wording.when(looked, run.now_ns, run.zone)}." if looked is not None else ""
     named = plan.form is not Form.IDENTIFY and plan.target.semantic.text and not plan.target.semantic.anything
     nothing = "Nobody" if plan.asked is Asked.IDENTITY else "Nothing"
-    text = f"No {what}.{seen}" if named else f"{nothing} that I know{place_asked(plan)}{time_asked(run, found)}.{seen}"
+    at = f"{place_asked(plan)}{time_asked(run, found)}"
+    text = f"No {what}.{seen}" if named else f"{nothing} that I know{at}.{seen}"
     age_s = (run.now_ns - looked) / NS_PER_S if looked is not None else 0.0
     stale = is_present(plan, found) and age_s > run.stale_s
     sure = 0.9 * found.retrieval.coverage * (run.stale_s / age_s if stale else 1.0)
@@ -158,18 +197,67 @@ def _empty_value(plan: Plan) -> AnswerValue:
     return values.get(plan.form)
 
 
-def gone(run: Run, evidence: Sequence[Evidence], plan: Plan) -> Draft:
-    """All that match have left their place: until when they were there, and that their place is unknown now."""
-    latest = max(evidence, key=lambda e: e.last_seen)
-    when = wording.when(latest.last_seen, run.now_ns, run.zone)
-    where = wording.point(latest.box.pose.position)
-    text = (
-        f"The {wording.thing(latest)} was at {where}; last seen there {when}. It is gone since, and I don't know where."
-    )
+def best_first(found: Found) -> list[Evidence]:
+    """Present before gone, well seen before hardly seen, then the latest seen, then the best match."""
+    if found.plan.target.superlative is not None:
+        return list(found.evidence)
+    return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, e.count < FEW, -e.last_seen, -e.score))
+
+
+def close_rivals(found: Found, evidence: Sequence[Evidence]) -> str:
+    """'A chair at .. and a stool at .. are about equally near.'"""
+    picked = found.plan.target.superlative
+    assert picked is not None
+    low, high = COMPARED.get(picked.by, ("far out", "far out"))
+    return wording.capital(f"{wording.spots(evidence)} are about equally {low if picked.direction == 'min' else high}.")
+
+
+def near_miss(key: SpatialKey | None, found: Found, candidates: Sequence[Evidence]) -> Evidence | None:
+    """A thing so close to the place asked about that the edges of boxes decide: neither there nor surely not."""
+    if key is None or key.reference.kind != "step" or key.relation not in TOUCHING:
+        return None
+    anchors = found.steps[key.reference.step] if key.reference.step < len(found.steps) else ()
+    pairs = [(wording.gap(e, a), i) for i, e in enumerate(candidates) for a in anchors if a.entry_id != e.entry_id]
+    close = min(pairs, default=None)
+    return candidates[close[1]] if close is not None and close[0] <= NEAR_MISS_M else None
+
+
+def gone(run: Run, found: Found) -> Draft:
+    """All that match have left their place: until when they were there, and that their place is unknown now.
+
+    Where things are now is STALE, without a value. 'No' can be claimed only of the place that was found empty.
+    """
+    plan, latest = found.plan, max(found.evidence, key=lambda e: e.last_seen)
+    text = gone_text(run, latest)
     if plan.form in (Form.EXISTS, Form.COUNT):
         value: AnswerValue = False if plan.form is Form.EXISTS else 0
-        return Draft(f"Not any more. {text}", Verdict.ANSWERED, value, (latest,), strength(latest))
-    return not_seen(text, None, (latest,))
+        verdict = Verdict.ANSWERED if plan.target.spatial else Verdict.NOT_SEEN
+        sure = strength(latest) if verdict is Verdict.ANSWERED else 0.0
+        return Draft(f"Not any more. {text}", verdict, value, (latest,), sure)
+    if plan.form is Form.VERIFY:
+        return not_seen(text, None, (latest,))
+    return Draft(text, Verdict.STALE, None, (latest,), strength(latest) / 2)
+
+
+def gone_text(run: Run, evidence: Evidence) -> str:
+    """'The blue backpack is gone: it was in the hallway at (..) m, last seen ..; it left between .. and ..'"""
+    it, was = ("they", "were") if wording.is_plural(evidence.label) else ("it", "was")
+    when = wording.when(evidence.last_seen, run.now_ns, run.zone)
+    bounds = departure(run, evidence)
+    left = f"; {it} {bounds}" if bounds else ""
+    name = wording.thing(evidence)
+    return (
+        f"The {name} {wording.be(name)} gone: {it} {was} {wording.spot(evidence)}, last seen there {when}{left}. "
+        f"I don't know where {it} {wording.be(name)} now."
+    )
+
+
+def departure(run: Run, evidence: Evidence) -> str:
+    """'left between 20 s and 12 s ago', '' if that isn't known."""
+    query = Query(labels=(evidence.label,), with_events=True, limit=LIMIT)
+    retrieval = run.retrieve(query, f"when the {evidence.label} left")
+    events = run.events_in(retrieval, [evidence], EventKey(kinds=("disappeared",)))
+    return f"left {wording.between(events[-1].earliest_ns, events[-1].latest_ns, run.now_ns)}" if events else ""
 
 
 def staled(run: Run, draft: Draft) -> Draft:

@@ -1,15 +1,30 @@
-"""Answers of kind and property: is there, how many, what is it, what colour, is it so."""
+"""Answers of kind and property: is there, how many, what is it, what colour."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from r4_ros.core.model import NS_PER_S, Evidence, Query
-from r4_ros.reasoner import judge_time, lexicon, viewpoint, wording
-from r4_ros.reasoner.draft import Draft, ambiguous, answered, not_seen, noun, place_asked, time_asked, unsupported
-from r4_ros.reasoner.judge_place import FEW, best_first
-from r4_ros.reasoner.keys import Asked, Attribute, Claim, Form
+from r4_ros.core.model import EntryState, Evidence, Query
+from r4_ros.reasoner import lexicon, viewpoint, wording
+from r4_ros.reasoner.draft import (
+    FEW,
+    Draft,
+    ambiguous,
+    answered,
+    best_first,
+    close_rivals,
+    not_seen,
+    noun,
+    place_asked,
+    time_asked,
+    unsupported,
+)
+from r4_ros.reasoner.judge_verify import verify
+from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
 from r4_ros.reasoner.run import VIEW_RELATIONS, Found, Run
+
+MOST_READINGS = 4
 
 
 def exists(run: Run, found: Found) -> Draft:
@@ -18,12 +33,13 @@ def exists(run: Run, found: Found) -> Draft:
     best = evidence[0]
     seen = wording.when(best.last_seen, run.now_ns, run.zone)
     place, time = place_asked(found.plan), time_asked(run, found)
-    past = "was" if found.plan.past or found.window.bounded else "is"
+    name = wording.thing(best)
+    past = found.plan.past or found.window.bounded
     if len(evidence) == 1:
-        text = f"Yes, {wording.article(wording.thing(best))}{place} {past} at {_where(best)}{time}; last seen {seen}."
-    else:
-        each = wording.listed([f"{wording.article(wording.thing(e))} at {_where(e)}" for e in evidence], 3)
-        text = f"Yes, {wording.plural(noun(found.plan), len(evidence))}{place}{time}: {each}; last seen {seen}."
+        said = f"{wording.article(name)}{place} {wording.be(name, past)} {wording.spot(best)}{time}"
+        return answered(f"Yes, {said}; last seen {seen}.", True, evidence, first=True)
+    each = wording.spots(evidence, 3)
+    text = f"Yes, {wording.plural(noun(found.plan), len(evidence))}{place}{time}: {each}; last seen {seen}."
     return answered(text, True, evidence[:5], first=True)
 
 
@@ -32,15 +48,23 @@ def count(run: Run, found: Found) -> Draft:
     well_seen = [e for e in found.evidence if e.count >= FEW]
     evidence = well_seen or list(found.evidence)
     number, rare = len(evidence), len(found.evidence) - len(evidence)
-    oldest = min(e.last_seen for e in evidence)
-    things = wording.plural(noun(found.plan), number)
-    text = f"{things[:1].upper()}{things[1:]}{place_asked(found.plan)}{time_asked(run, found)}; "
-    text += f"all seen within the last {wording.age((run.now_ns - oldest) / NS_PER_S)}."
+    text = f"{wording.plural(noun(found.plan), number)}{place_asked(found.plan)}{time_asked(run, found)}"
+    text += f"{_made_up_of(found, evidence)}; {wording.all_seen(evidence, run.now_ns)}."
     if found.plan.choices:
         text += f" {number} is {'odd' if number % 2 else 'even'}."
     if rare:
-        text += f" {rare} more, seen in fewer than {FEW} frames, may be mistakes."
-    return answered(text, number, evidence)
+        text += f" {rare} more, seen in fewer than {FEW} frames, may be {'a mistake' if rare == 1 else 'mistakes'}."
+    return answered(wording.capital(text), number, evidence)
+
+
+def _made_up_of(found: Found, evidence: Sequence[Evidence]) -> str:
+    """': a red mug and 2 white mugs', with the rooms where none was asked: ' (2 in the kitchen, 1 in the study)'."""
+    names = {wording.thing(e) for e in evidence}
+    said = f": {wording.inventory(evidence)}" if len(names) > 1 or names != {noun(found.plan)} else ""
+    rooms = Counter(e.regions[0] for e in evidence if e.regions)
+    if found.plan.target.spatial or len(rooms) < 2:
+        return said
+    return f"{said} ({wording.listed([f'{n} in the {room}' for room, n in rooms.items()], 8)})"
 
 
 def identify(run: Run, found: Found) -> Draft:
@@ -52,24 +76,48 @@ def identify(run: Run, found: Found) -> Draft:
     labels = tuple(dict.fromkeys(e.label for e in evidence))
     place, time = place_asked(plan), time_asked(run, found)
     if plan.target.superlative is not None and len(evidence) > 1:
-        told = wording.listed([f"{wording.article(wording.thing(e))} at {_where(e)}" for e in evidence])
-        return ambiguous(f"{told} are about equally far out.", evidence, labels)
+        return ambiguous(close_rivals(found, evidence), evidence, labels)
     nearest = evidence[0]
-    seen = "last seen " + wording.ago(min(e.last_seen for e in evidence), run.now_ns)
     text = f"{wording.inventory(evidence)}{place}{time}"
     if len(evidence) == 1:
-        text += f", at {_where(nearest)}"
-    elif plan.target.spatial:
-        text += f"; the nearest is the {wording.thing(nearest)} at {_where(nearest)}"
-    text = f"{text[:1].upper()}{text[1:]}; {seen}."
-    unsure = _uncertain_anchor(found)
-    if unsure:
-        return ambiguous(f"{unsure} {text}", evidence, labels)
-    return answered(text, labels, evidence)
+        text += f", {wording.spot(nearest)}"
+    elif plan.target.spatial and plan.target.spatial[0].reference.kind != "region":
+        text += f"; the nearest {wording.be(nearest.label)} the {wording.thing(nearest)} {wording.spot(nearest)}"
+    text = f"{wording.capital(text)}; {wording.all_seen(evidence, run.now_ns)}."
+    readings = _readings(run, found, evidence)
+    if not readings:
+        return answered(text, labels, evidence)
+    told = [f"{place_asked(plan).strip()} {_at(a)}: {wording.inventory(r) if r else 'nothing'}" for a, r in readings]
+    text = f"{text} {'. '.join(wording.capital(t) for t in told)}."
+    sides = any(k.relation in VIEW_RELATIONS for k in plan.target.spatial)
+    same = len({frozenset(e.entry_id for e in r) for _, r in readings}) == 1
+    return answered(text, labels, evidence) if same or not sides else ambiguous(text, evidence, labels)
 
 
-def _where(evidence: Evidence) -> str:
-    return wording.point(evidence.box.pose.position)
+def _at(evidence: Evidence) -> str:
+    return wording.spot(evidence)
+
+
+def _readings(run: Run, found: Found, evidence: Sequence[Evidence]) -> list[tuple[Evidence, list[Evidence]]]:
+    """'left of the tv' with two tvs: what is there for each that may be meant; none where just one is."""
+    key = next((k for k in found.plan.target.spatial if k.reference.kind == "step"), None)
+    if key is None or key.relation is Relation.BETWEEN or key.negate:
+        return []
+    anchors, step = found.steps[key.reference.step], found.plan.steps[key.reference.step]
+    if not 1 < len(anchors) <= MOST_READINGS or step.plural or not step.definite:
+        return []
+    ids = tuple(e.entry_id for e in evidence)
+    readings = []
+    for anchor in anchors:
+        steps = [*found.steps]
+        steps[key.reference.step] = (anchor,)
+        one = Found(found.plan, steps, found.retrieval, found.window)
+        query = Query(entry_ids=ids, spatial=(run.constraint(found.plan, key, one),), at_ns=found.window.at_ns)
+        there = {e.entry_id for e in run.retrieve(query, f"for the {anchor.label} at {_at(anchor)}").entries}
+        readings.append((anchor, [e for e in evidence if e.entry_id in there]))
+    filled = [r for r in readings if r[1]]
+    sided = key.relation in VIEW_RELATIONS
+    return readings if sided else filled if len(filled) > 1 else []
 
 
 def _by_nearness(run: Run, found: Found) -> list[Evidence]:
@@ -87,29 +135,27 @@ def _by_nearness(run: Run, found: Found) -> list[Evidence]:
     return list(found.evidence)
 
 
-def _uncertain_anchor(found: Found) -> str:
-    """'left of the tv' with two tvs: which one is meant changes the answer."""
-    for key in found.plan.target.spatial:
-        reference = key.reference
-        if key.relation not in VIEW_RELATIONS or reference.kind != "step":
-            continue
-        anchors, step = found.steps[reference.step], found.plan.steps[reference.step]
-        if len(anchors) > 1 and not step.plural:
-            return f"I know {wording.plural(noun(found.plan, reference.step), len(anchors))}; for any of them:"
-    return ""
-
-
 def _who_saw(run: Run, found: Found) -> Draft:
-    latest: dict[str, Evidence] = {}
-    for evidence in found.evidence:
-        known = latest.get(evidence.agent_id)
-        if known is None or evidence.last_seen > known.last_seen:
-            latest[evidence.agent_id] = evidence
+    """Each robot's own sighting; with 'last' or 'first' only the one that comes out on top."""
+    seen: list[Evidence] = []
+    for agent in run.agents_named(found.plan.target.agents) or run.agents:
+        mine = run.seen_by(found, agent)
+        if mine:
+            seen.append(max(mine, key=lambda e: e.last_seen))
+    seen = seen or list(found.evidence[:1])
+    ops = {key.op for key in found.plan.target.temporal}
+    first = TemporalOp.FIRST in ops
+    seen.sort(key=lambda e: (e.first_seen if first else -e.last_seen, e.agent_id))
+    stamp = {e.agent_id: e.first_seen if first else e.last_seen for e in seen}
     told = [
-        f"{agent} saw the {wording.thing(e)} last {wording.when(e.last_seen, run.now_ns, run.zone)}"
-        for agent, e in sorted(latest.items())
+        f"{e.agent_id} saw the {wording.thing(e)} {'first' if first else 'last'} "
+        f"{wording.when(stamp[e.agent_id], run.now_ns, run.zone)}"
+        for e in seen
     ]
-    return answered(f"{wording.listed(told)}.", tuple(sorted(latest)), [latest[a] for a in sorted(latest)])
+    text = f"{wording.listed(told)}."
+    if first or TemporalOp.LAST in ops:
+        return answered(text, (seen[0].agent_id,), seen, first=True)
+    return answered(text, tuple(sorted(stamp)), seen)
 
 
 def attribute(run: Run, found: Found) -> Draft:
@@ -118,17 +164,40 @@ def attribute(run: Run, found: Found) -> Draft:
     known = [(e, wording.attribute(e, name)) for e in best_first(found)]
     told = [(e, value) for e, value in known if value]
     thing = wording.plural(noun(found.plan), len(known)) if len(known) > 1 else f"the {noun(found.plan)}"
+    if found.plan.asked is Asked.SIZE:
+        return _size(run, found)
     if not told:
         return not_seen(f"I have seen {thing}, but its {name} isn't known.", None, found.evidence[:5])
     values = tuple(dict.fromkeys(value for _, value in told))
     if len(values) == 1:
         seen = wording.when(told[0][0].last_seen, run.now_ns, run.zone)
-        text = f"The {noun(found.plan)}{place_asked(found.plan)} is {values[0]}; seen {seen}."
+        past = found.plan.past or told[0][0].state is EntryState.GONE
+        name = wording.several(noun(found.plan)) if len(told) > 1 else told[0][0].label
+        many = (len(told) > 1 and f"{len(told)} ") or ""
+        text = (
+            f"The {many}{name}{place_asked(found.plan)} {wording.be(name, past, len(told))} {values[0]}; seen {seen}."
+        )
         return answered(text, values, [e for e, _ in told])
-    each = wording.listed([f"the {e.label} at {_where(e)} is {value}" for e, value in told])
+    each = wording.listed([wording.valued(e, value) for e, value in told])
     text = f"I know {thing}: {each}."
     cited = [e for e, _ in told]
     return ambiguous(text, cited, values) if found.plan.target.definite else answered(text, values, cited)
+
+
+def _size(run: Run, found: Found) -> Draft:
+    """Length, width and height of the box that is known of it; what was hidden isn't in it."""
+    evidence = best_first(found)
+    best = evidence[0]
+    value = wording.size(best)
+    seen = wording.when(best.last_seen, run.now_ns, run.zone)
+    text = f"The {wording.thing(best)} {wording.spot(best)} {wording.be(best.label)} about {value}, as far as I saw; "
+    text += f"seen {seen}."
+    if len(evidence) == 1:
+        return answered(text, (value,), [best])
+    others = wording.listed(
+        [f"{wording.article(wording.thing(e))} {wording.spot(e)}, {wording.size(e)}" for e in evidence[1:]]
+    )
+    return ambiguous(f"{text} I know {len(evidence)}; others: {others}.", evidence, (value,))
 
 
 def choose(run: Run, found: Found) -> Draft:
@@ -153,63 +222,6 @@ def choose(run: Run, found: Found) -> Draft:
         return not_seen(f"I have seen the {wording.thing(best)}, but its {plan.asked.value} isn't known.", None, [best])
     choice = next((c for c in plan.choices if lexicon.same_value(plan.asked.value, c.split()[0], value)), value)
     return answered(f"The {wording.thing(best)} is {value}.", (choice,), [best])
-
-
-def verify(run: Run, found: Found) -> Draft:
-    """Whether a claim about the target holds: its place, a property, an event."""
-    claim = found.plan.claim
-    if claim is None or claim == Claim(negate=claim.negate):
-        if claim is not None and found.plan.asked is Asked.LOCATION:
-            return judge_time.still_there(run, found, found.plan)
-        return unsupported("I can check where things are, their colour and what happened to them, not this.")
-    if claim.event is not None:
-        return judge_time.happened(run, found, claim.event, claim.negate)
-    if claim.still:
-        return judge_time.still_there(run, found, found.plan)
-    if claim.attribute is not None:
-        return _has(found, claim.attribute, claim.negate)
-    return _stands(run, found, claim)
-
-
-def _has(found: Found, asked: Attribute, negate: bool) -> Draft:
-    known = [(e, wording.attribute(e, asked.name)) for e in found.evidence]
-    told = [(e, value) for e, value in known if value]
-    if not told:
-        name = asked.name or "state"
-        return not_seen(f"I have seen the {noun(found.plan)}, but its {name} isn't known.", None, found.evidence[:5])
-    holds = [lexicon.same_value(asked.name, asked.value, value) for _, value in told]
-    each = wording.listed([f"the {e.label} at {_where(e)} is {value}" for e, value in told])
-    cited = [e for e, _ in told]
-    if len(set(holds)) > 1 and not found.plan.target.plural:
-        return ambiguous(f"That depends on which is meant: {each}.", cited)
-    value = all(holds) != negate
-    return answered(f"{'Yes' if value else 'No'}: {each}.", value, cited)
-
-
-def _stands(run: Run, found: Found, claim: Claim) -> Draft:
-    """'is the mug on the table': asked of the memory about exactly these entries."""
-    assert claim.spatial is not None
-    plan, key = found.plan, claim.spatial
-    claimed = plan.model_copy(update={"steps": (*plan.steps[:-1], plan.target.model_copy(update={"spatial": (key,)}))})
-    place = place_asked(claimed)
-    constraint = run.constraint(plan, key, found)
-    ids = tuple(e.entry_id for e in found.evidence)
-    query = Query(entry_ids=ids, spatial=(constraint,), at_ns=found.window.at_ns, limit=len(ids))
-    retrieval = run.retrieve(query, f"whether it is{place}")
-    holding = [e for e in retrieval.entries if e.entry_id in ids]
-    anchors: Sequence[Evidence] = found.steps[key.reference.step][:1] if key.reference.kind == "step" else ()
-    best = holding[0] if holding else best_first(found)[0]
-    value = bool(holding) != claim.negate
-    seen = wording.when(best.last_seen, run.now_ns, run.zone)
-    text = f"{'Yes' if value else 'No'}: the {wording.thing(best)} is {'' if holding else 'not'}{place}"
-    text = text.replace("  ", " ") + f"; it {'was' if found.window.bounded else 'is'} at {_where(best)}, seen {seen}."
-    if not holding and plan.past and not found.window.bounded:
-        text = f"At its last known place it is not{place}: {_where(best)}, seen {seen}. Of earlier I can't tell."
-        return ambiguous(text, [*found.evidence, *anchors], value)
-    if holding and len(holding) < len(found.evidence) and plan.target.definite:
-        return ambiguous(f"That depends on which of {len(ids)} is meant. {text}", [*found.evidence, *anchors], value)
-    cited = [*(holding[:1] or found.evidence), *anchors]
-    return answered(text, value, cited)
 
 
 KINDS = {

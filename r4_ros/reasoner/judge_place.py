@@ -7,13 +7,24 @@ from collections.abc import Sequence
 
 from r4_ros.core.geometry import box_gap
 from r4_ros.core.model import EntryState, Evidence, Query, Reference, SpatialConstraint
-from r4_ros.reasoner import viewpoint, wording
-from r4_ros.reasoner.draft import Draft, ambiguous, answered, is_present, not_seen, noun, time_asked, unsupported
+from r4_ros.reasoner import lexicon, sieve, viewpoint, wording
+from r4_ros.reasoner.draft import (
+    Draft,
+    ambiguous,
+    answered,
+    best_first,
+    close_rivals,
+    is_present,
+    not_seen,
+    noun,
+    time_asked,
+    unsupported,
+)
 from r4_ros.reasoner.keys import Form
-from r4_ros.reasoner.run import Found, Run
+from r4_ros.reasoner.run import LIMIT, Found, Run
 
 SAME_PLACE_M = 0.3
-FEW = 3  # sightings; fewer may be a mistake of the detector
+SHOWN = 5
 
 
 def locate(run: Run, found: Found) -> Draft:
@@ -23,25 +34,33 @@ def locate(run: Run, found: Found) -> Draft:
         return _moved_from(run, found)
     evidence = best_first(found)
     best = evidence[0]
-    around = _around(run, found, best)
-    where = wording.context(best, around)
     position = best.box.pose.position
     if found.plan.target.superlative is not None and len(evidence) > 1:
-        text = f"{len(evidence)} are about equally far out: {_places(evidence)}."
-        return ambiguous(text, evidence, position, best.frame)
-    told = f"{_is(found, best)} at {wording.point(position)}{', ' + where if where else ''}{time_asked(run, found)}"
-    seen = wording.when(best.last_seen, run.now_ns, run.zone)
+        return ambiguous(close_rivals(found, evidence), evidence, position, best.frame)
+    around = _around(run, found, evidence[:SHOWN])
     if len(evidence) == 1:
-        return answered(f"The {wording.thing(best)} {told}; last seen {seen}.", position, evidence, best.frame)
-    text = (
-        f"I know {wording.plural(noun(found.plan), len(evidence))}. The {wording.thing(best)} last seen {seen} {told}."
-    )
-    return answered(f"{text} Also: {_places(evidence[1:])}.", position, evidence, best.frame, first=True)
+        seen = wording.when(best.last_seen, run.now_ns, run.zone)
+        told = f"The {wording.thing(best)} {_is(found, best)} {_placed(best, around)}{time_asked(run, found)}"
+        return answered(f"{told}; last seen {seen}.", position, evidence, best.frame)
+    each = [
+        f"{wording.article(wording.thing(e))} {_placed(e, around)} (seen {wording.ago(e.last_seen, run.now_ns)}"
+        f"{', gone since' if e.state is EntryState.GONE else ''})"
+        for e in evidence[:SHOWN]
+    ]
+    more = f"; and {len(evidence) - SHOWN} more" if len(evidence) > SHOWN else ""
+    text = f"I know {wording.plural(noun(found.plan), len(evidence))}{time_asked(run, found)}: {'; '.join(each)}{more}."
+    return answered(text, position, evidence, best.frame, first=True)
+
+
+def _placed(evidence: Evidence, around: Sequence[Evidence]) -> str:
+    """'on the desk in the study, at (..) m'."""
+    where = wording.context(evidence, around)
+    return f"{where}, at {wording.point(evidence.box.pose.position)}" if where else wording.spot(evidence)
 
 
 def _is(found: Found, evidence: Evidence) -> str:
     past = found.plan.past or found.window.bounded or evidence.state is EntryState.GONE
-    return "was" if past else "is"
+    return wording.be(evidence.label, past)
 
 
 def _moved_from(run: Run, found: Found) -> Draft:
@@ -49,29 +68,20 @@ def _moved_from(run: Run, found: Found) -> Draft:
     assert event is not None and event.from_place is not None
     cited = [e for e in found.evidence if e.entry_id == event.entry_id] or list(found.evidence[:1])
     when = wording.when(event.stamp_ns, run.now_ns, run.zone)
-    text = f"Before it was moved {when}, the {event.label} was at {wording.point(event.from_place)}."
+    it = "they were" if wording.is_plural(event.label) else "it was"
+    was = wording.be(event.label, past=True)
+    text = f"Before {it} moved {when}, the {event.label} {was} at {wording.point(event.from_place)}."
     return answered(text, event.from_place, cited, cited[0].frame)
 
 
-def best_first(found: Found) -> list[Evidence]:
-    """Present before gone, well seen before hardly seen, then the latest seen, then the best match."""
-    if found.plan.target.superlative is not None:
-        return list(found.evidence)
-    return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, e.count < FEW, -e.last_seen, -e.score))
-
-
-def _places(evidence: Sequence[Evidence]) -> str:
-    return wording.listed(
-        [f"{wording.article(wording.thing(e))} at {wording.point(e.box.pose.position)}" for e in evidence]
-    )
-
-
-def _around(run: Run, found: Found, evidence: Evidence) -> tuple[Evidence, ...]:
-    """What is within a metre of a thing; one extra retrieval."""
-    near = SpatialConstraint("near", Reference.ENTRIES, entry_ids=(evidence.entry_id,), stamp_ns=found.window.at_ns)
+def _around(run: Run, found: Found, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """What is within a metre of things; one extra retrieval."""
+    ids = tuple(e.entry_id for e in evidence)
+    near = SpatialConstraint("near", Reference.ENTRIES, entry_ids=ids, stamp_ns=found.window.at_ns)
     states = (EntryState.PRESENT, EntryState.UNKNOWN) if is_present(found.plan, found) else ()
-    query = Query(spatial=(near,), at_ns=found.window.at_ns, states=states, limit=30)
-    return run.retrieve(query, f"what is around the {evidence.label}").entries
+    query = Query(spatial=(near,), at_ns=found.window.at_ns, states=states, limit=LIMIT)
+    around = sieve.whole(run.retrieve(query, f"what is around the {evidence[0].label}").entries)
+    return tuple(e for e in around if lexicon.kind_of(e.label) != sieve.ROBOT)
 
 
 def navigate(run: Run, found: Found) -> Draft:
@@ -82,9 +92,9 @@ def navigate(run: Run, found: Found) -> Draft:
         evidence.sort(key=lambda e: viewpoint.bearing(ego, e.box.pose.position)[1])
     best = evidence[0]
     away = f", {viewpoint.bearing(ego, best.box.pose.position)[1]:.2f} m from here" if ego is not None else ""
-    text = f"The {wording.thing(best)} is at {wording.point(best.box.pose.position)}{away}."
+    text = f"The {wording.thing(best)} {wording.be(best.label)} {wording.spot(best)}{away}."
     if len(evidence) > 1 and (found.plan.target.definite or found.plan.target.superlative is not None):
-        text += f" Which one is meant isn't certain; also: {_places(evidence[1:])}."
+        text += f" Which one is meant isn't certain; also: {wording.spots(evidence[1:])}."
         return ambiguous(text, evidence, best.box.pose.position, best.frame)
     return answered(text, best.box.pose.position, [best], best.frame)
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from r4_ros.core.model import NS_PER_S, EntryState, Event, EventKind, Evidence, Verdict
 from r4_ros.reasoner import wording
-from r4_ros.reasoner.draft import Draft, absent, ambiguous, answered, not_seen, noun, time_asked, unsupported
+from r4_ros.reasoner.draft import Draft, absent, ambiguous, answered, gone_text, not_seen, noun, time_asked, unsupported
 from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Form, Plan, TemporalOp
 from r4_ros.reasoner.run import Found, Run
 
 HAPPENED = {
     EventKind.APPEARED: "appeared",
-    EventKind.MOVED: "was moved",
+    EventKind.MOVED: "moved",
     EventKind.DISAPPEARED: "disappeared",
     EventKind.REAPPEARED: "came back",
     EventKind.ATTRIBUTE_CHANGED: "changed",
@@ -35,7 +35,8 @@ def when(run: Run, found: Found) -> Draft:
 def _seen_text(run: Run, found: Found, evidence: Evidence, stamp: int, which: str) -> str:
     many = f" (the latest of {len(found.evidence)})" if len(found.evidence) > 1 and which == "last" else ""
     by = f" by {evidence.agent_id}" if evidence.agent_id else ""
-    return f"The {wording.thing(evidence)}{many} was {which} seen {wording.when(stamp, run.now_ns, run.zone)}{by}."
+    name, time = wording.thing(evidence), wording.when(stamp, run.now_ns, run.zone)
+    return f"The {name}{many} {wording.be(name, past=True)} {which} seen {time}{by}."
 
 
 def event_time(run: Run, found: Found, key: EventKey) -> Draft:
@@ -51,24 +52,31 @@ def event_time(run: Run, found: Found, key: EventKey) -> Draft:
 
 
 def event_text(run: Run, event: Event) -> str:
-    """'the cup was moved 20 s ago, at 10:02:13 UTC, from (..) m to (..) m', with its bounds where they are wide."""
-    text = f"the {event.label} {HAPPENED[event.kind]} {wording.when(event.stamp_ns, run.now_ns, run.zone)}"
-    if event.kind is EventKind.MOVED and event.from_place is not None:
-        text += f", from {wording.point(event.from_place)} to {wording.point(event.place)}"
-    if event.kind is EventKind.DISAPPEARED:
-        text += f" from {wording.point(event.place)}"
+    """'the cup was moved 20 s ago, at 10:02:13 UTC, from (..) m to (..) m'; between its bounds where they are wide."""
+    text = f"the {event.label} {_happened(event.kind, event.label)} "
     if event.latest_ns - event.earliest_ns > NS_PER_S:
-        early, late = (wording.ago(t, run.now_ns) for t in (event.earliest_ns, event.latest_ns))
-        text += f" (it happened between {early} and {late})"
-    return text
+        text += wording.between(event.earliest_ns, event.latest_ns, run.now_ns)
+    else:
+        text += wording.when(event.stamp_ns, run.now_ns, run.zone)
+    if event.kind is EventKind.MOVED and event.from_place is not None:
+        return f"{text}, from {wording.point(event.from_place)} to {wording.point(event.place)}"
+    if event.kind is EventKind.DISAPPEARED:
+        return f"{text} from {wording.point(event.place)}"
+    return f"{text} at {wording.point(event.place)}" if event.kind is EventKind.REAPPEARED else text
+
+
+def _happened(kind: EventKind, noun: str) -> str:
+    said = HAPPENED[kind]
+    return f"{wording.be(noun, past=True)} {said}" if kind is EventKind.MOVED else said
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{wording.capital(text)}."
 
 
-def _what(key: EventKey) -> str:
-    return wording.listed([HAPPENED[EVENT_KINDS[k]] for k in key.kinds]).replace(" and ", " or ")
+def _what(key: EventKey, noun: str = "") -> str:
+    """'was moved', 'appeared or changed'."""
+    return wording.listed([_happened(EVENT_KINDS[k], noun) for k in key.kinds]).replace(" and ", " or ")
 
 
 def changed(run: Run, found: Found) -> Draft:
@@ -97,8 +105,8 @@ def changed(run: Run, found: Found) -> Draft:
 
 def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
     """'was the mug moved': yes with the event; no only as far as it was watched."""
+    plan, window = found.plan, found.window
     events = run.events_in(found.retrieval, found.evidence, key)
-    window = found.window
     events = [e for e in events if e.latest_ns >= window.start_ns and e.earliest_ns < window.end_ns]
     if events:
         cited = [e for e in found.evidence if e.entry_id == events[-1].entry_id]
@@ -107,36 +115,45 @@ def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
     if lost and "moved" in key.kinds:
         last = max(lost, key=lambda e: e.last_seen)
         text = (
-            f"The {wording.thing(last)} is gone from {wording.point(last.box.pose.position)}, last seen there "
-            f"{wording.when(last.last_seen, run.now_ns, run.zone)}; whether it was moved or taken away I can't tell."
+            f"The {wording.thing(last)} {wording.be(last.label)} gone from {wording.point(last.box.pose.position)}, "
+            f"last seen there {wording.when(last.last_seen, run.now_ns, run.zone)}; moved or taken away, I can't tell."
         )
         alike = [e for e in found.evidence if e.first_seen > last.last_seen and e.label == last.label][:5]
         if alike:
             where = wording.listed([wording.point(e.box.pose.position) for e in alike])
             text += f" A {last.label} that may be the same was first seen later at {where}."
         return ambiguous(text, [last, *alike])
+    was_away = run.events_in(found.retrieval, found.evidence, EventKey(kinds=("disappeared", "reappeared")))
+    if was_away and "moved" in key.kinds:
+        cited = [e for e in found.evidence if e.entry_id == was_away[-1].entry_id]
+        told = "; ".join(event_text(run, e) for e in was_away[-2:])
+        return ambiguous(f"I didn't see that the {cited[0].label} {_what(key, cited[0].label)}, but {told}.", cited)
     best = max(found.evidence, key=lambda e: e.last_seen)
     first, last_seen = (wording.ago(t, run.now_ns) for t in (best.first_seen, best.last_seen))
-    text = f"I didn't notice that the {wording.thing(best)} {_what(key)}; I saw it from {first} until {last_seen}."
-    draft = answered(f"{'Yes' if negate else 'No'}. {text}", negate, [best])
-    watched = best.state is not EntryState.GONE and best.first_seen < best.last_seen
-    return draft if watched else replace(draft, verdict=Verdict.NOT_SEEN, text=text)
+    many = f"any of the {wording.plural(noun(plan), len(found.evidence))}" if len(found.evidence) > 1 else ""
+    name = many or f"the {wording.thing(best)}"
+    text = f"I didn't notice that {name} {_what(key, '' if many else best.label)}; "
+    it = "them" if wording.is_plural(best.label) else "the latest" if many else "it"
+    text += f"I saw {it} from {first} until {last_seen}."
+    cited = list(found.evidence) if many else [best]
+    draft = answered(f"{'Yes' if negate else 'No'}. {text}", negate, cited)
+    watched = all(e.state is not EntryState.GONE and e.first_seen < e.last_seen for e in cited)
+    return draft if watched else replace(draft, verdict=Verdict.NOT_SEEN, text=text, confidence=0.0)
 
 
 def still_there(run: Run, found: Found, plan: Plan) -> Draft:
     """'is the backpack still there': present, gone, or moved to another place."""
-    best = max(found.evidence, key=lambda e: (e.state is EntryState.PRESENT, e.last_seen))
+    best = max(found.evidence, key=lambda e: (e.state is not EntryState.GONE, e.last_seen))
     assert plan.claim is not None
     yes = not plan.claim.negate
     when_seen = wording.when(best.last_seen, run.now_ns, run.zone)
-    where = wording.point(best.box.pose.position)
+    name = wording.thing(best)
     if best.state is EntryState.GONE:
-        text = f"The {wording.thing(best)} was at {where}, last seen {when_seen}; it is gone since, I don't know where."
-        return answered(f"{'No' if yes else 'Yes'}. {text}", not yes, [best])
+        return answered(f"{'No' if yes else 'Yes'}. {gone_text(run, best)}", not yes, [best])
     moves = run.events_in(found.retrieval, [best], EventKey(kinds=("moved",)))
     if moves and plan.claim.still:
         return answered(f"{'No' if yes else 'Yes'}: {event_text(run, moves[-1])}.", not yes, [best])
-    text = f"{'Yes' if yes else 'No'}. The {wording.thing(best)} is at {where}, seen {when_seen}."
+    text = f"{'Yes' if yes else 'No'}. The {name} {wording.be(name)} {wording.spot(best)}, seen {when_seen}."
     return answered(text, yes, [best])
 
 

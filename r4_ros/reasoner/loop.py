@@ -11,14 +11,26 @@ from r4_ros.core.model import EntryState, Question, TraceStep, Verdict
 from r4_ros.core.ports import Memory
 from r4_ros.reasoner import explain, judge_time, lexicon, wording, words
 from r4_ros.reasoner.decompose import plan as decompose
-from r4_ros.reasoner.draft import Draft, absent, gone, is_present, needs_ego, not_seen, staled, unsupported
+from r4_ros.reasoner.draft import (
+    Draft,
+    absent,
+    gone,
+    gone_text,
+    is_present,
+    needs_ego,
+    not_seen,
+    staled,
+    unsupported,
+)
 from r4_ros.reasoner.judge_kind import KINDS
 from r4_ros.reasoner.judge_place import PLACES
+from r4_ros.reasoner.judge_verify import left_place
 from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.refine import Relaxation, relaxations
 from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
 
 JUDGES = {**KINDS, **PLACES, Form.WHEN: judge_time.when}
+LASTING = (Form.ATTRIBUTE, Form.STATE)
 EVENT_FORMS = (Form.IDENTIFY, Form.COUNT, Form.LOCATE, Form.EXISTS)
 REASONS = {
     Form.DURATION: "how long something took can't be told yet",
@@ -95,11 +107,23 @@ def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Foun
         if not found.evidence:
             return None, None, found
         if _all_gone(found) and is_present(plan, found) and present_only:
-            return gone(run, found.evidence, plan), None, found
+            return _of_gone(run, found), None, found
         draft = JUDGES[plan.form](run, found)
         return _checked(run, plan, found, draft), None, found
     except UnknownRegion as unknown:
         return None, unknown, None
+
+
+def _of_gone(run: Run, found: Found) -> Draft:
+    """What can be said of things that have left: what lasts (a colour) is told, and that their place is empty now."""
+    plan, claim = found.plan, found.plan.claim
+    if plan.form in LASTING or (claim is not None and claim.attribute is not None):
+        draft = JUDGES[plan.form](run, found)
+        latest = max(found.evidence, key=lambda e: e.last_seen)
+        return replace(draft, text=f"{draft.text} {gone_text(run, latest)}")
+    if plan.form is Form.VERIFY and claim is not None and claim.spatial is not None:
+        return left_place(run, found, claim)
+    return gone(run, found)
 
 
 def _is_about_now(plan: Plan) -> bool:

@@ -26,7 +26,7 @@ from r4_ros.core.model import (
     TraceStep,
 )
 from r4_ros.core.ports import Memory
-from r4_ros.reasoner import explain, keys, lexicon, moments, viewpoint
+from r4_ros.reasoner import explain, keys, moments, sieve, viewpoint
 from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Plan, Relation, SpatialKey, Step
 from r4_ros.reasoner.moments import Times, Window
 
@@ -183,15 +183,20 @@ class Run:
     def picked(self, step: Step, retrieval: Retrieval, found: Found) -> tuple[Evidence, ...]:
         """The entries that may be meant: known other kinds and the anchors themselves are refused."""
         themselves = {e.entry_id for r in keys.anchors(step) if r.kind == "step" for e in found.steps[r.step]}
-        kept = tuple(e for e in retrieval.entries if e.entry_id not in themselves and is_meant(step, e))
+        kept = sieve.sifted(step, [e for e in retrieval.entries if e.entry_id not in themselves])
         if len(kept) < len(retrieval.entries):
             refused = sorted({e.label for e in retrieval.entries} - {e.label for e in kept})
-            self.note("refuse", "another kind: " + ", ".join(refused) if refused else "the reference itself", len(kept))
-        better = tuple(e for e in kept if not lexicon.is_stand_in(step.semantic.text, e.label))
-        kept = better or kept
+            why = "another kind: " + ", ".join(refused) if refused else "the reference itself, or parts of others"
+            self.note("refuse", why, len(kept))
         if step.superlative is None:
             return kept
         return viewpoint.extreme(step, kept, found.steps, self.ego_of(found))
+
+    def seen_by(self, found: Found, agent: str) -> tuple[Evidence, ...]:
+        """What the last step finds among the sightings of one robot alone."""
+        step = found.plan.target.model_copy(update={"agents": ()})
+        query = replace(self.query(found.plan, step, found, ()), agents=(agent,))
+        return self.picked(step, self.retrieve(query, f"what {agent} saw of it"), found)
 
     def ego_of(self, found: Found) -> Pose | None:
         """Where 'me' is: the given viewpoint, the imagined one, else the agent at the asked time."""
@@ -288,7 +293,7 @@ class Run:
             step = plan.target
             query = Query(labels=step.semantic.labels, text=step.semantic.text, with_events=True, limit=LIMIT)
         retrieval = self.retrieve(query, f"events of the {step.semantic.text}")
-        entries = [e for e in retrieval.entries if is_meant(step, e)]
+        entries = sieve.sifted(step, retrieval.entries)
         if key.seen:
             return [viewpoint.sighting(e, key.seen) for e in entries]
         return self.events_in(retrieval, entries, key)
@@ -299,23 +304,11 @@ class Run:
         ids = set(_ids(entries))
         moved_from = [e for e in retrieval.events if e.kind is EventKind.MOVED and e.from_place is not None]
         found = [
-            e for e in retrieval.events if e.kind in kinds and e.entry_id in ids and not _found_again(e, moved_from)
+            e
+            for e in retrieval.events
+            if e.kind in kinds and e.entry_id in ids and _is_news(e) and not _found_again(e, moved_from)
         ]
-        return sorted(found, key=lambda e: e.stamp_ns)
-
-
-def is_meant(step: Step, evidence: Evidence) -> bool:
-    """Whether an entry may be what a step asks for: the words know no reason against it."""
-    semantic = step.semantic
-    if semantic.anything or not semantic.text:
-        return (
-            semantic.anything
-            or not semantic.labels
-            or any(lexicon.same_kind(n, evidence.label) for n in semantic.labels)
-        )
-    if semantic.name:
-        return evidence.label.casefold() == semantic.text
-    return lexicon.same_kind(semantic.text, evidence.label) is not False
+        return sorted(witnessed(found), key=lambda e: e.stamp_ns)
 
 
 def _timed_from(plan: Plan) -> int:
@@ -326,6 +319,28 @@ def _timed_from(plan: Plan) -> int:
 def _asks_events(plan: Plan) -> bool:
     claim = plan.claim
     return plan.event is not None or (claim is not None and (claim.event is not None or claim.still))
+
+
+def _is_news(event: Event) -> bool:
+    """Whether something happened: what was there when its place was first looked at has not appeared."""
+    return event.kind is not EventKind.APPEARED or event.earliest_ns > 0
+
+
+def witnessed(events: Sequence[Event]) -> list[Event]:
+    """What several robots noticed of one happening, as one: it happened while none of them looked."""
+    told: list[Event] = []
+    for event in sorted(events, key=lambda e: (e.latest_ns, e.event_id)):
+        same = (
+            i
+            for i, t in enumerate(told)
+            if t.entry_id == event.entry_id and t.kind is event.kind and t.agent_id != event.agent_id
+        )
+        i = next((i for i in same if event.earliest_ns <= told[i].latest_ns), -1)
+        if i < 0:
+            told.append(event)
+        else:
+            told[i] = replace(told[i], earliest_ns=max(told[i].earliest_ns, event.earliest_ns))
+    return told
 
 
 def _found_again(event: Event, moves: Sequence[Event]) -> bool:

@@ -123,3 +123,11 @@ def test_regions() -> None:
 def test_an_unknown_relation_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidArgument, match="left_of"):
         relations.check_relation("beside")
+
+
+def test_what_sticks_out_of_a_seat_does_not_sit_on_it() -> None:
+    table = box((0.19, 1.67, -0.91), (1.29, 1.00, 0.37))
+    chair = box((0.58, 2.12, -0.81), (0.42, 0.37, 0.20))
+    pillow = box((0.3, 1.6, -0.8), (0.3, 0.3, 0.2))
+    assert relations.degrees("on", chair, table)[0] < relations.HELD
+    assert relations.degrees("on", pillow, table)[0] >= relations.HELD

@@ -1,0 +1,69 @@
+"""Which of the things that a retrieval gave may be meant: the words of the question know reasons against some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from r4_ros.core.geometry import bounds
+from r4_ros.core.model import Evidence
+from r4_ros.reasoner import lexicon
+from r4_ros.reasoner.keys import Step
+
+INSIDE = 0.7  # a share of its box; two whole things can't fill one space
+SLACK_M = 0.1
+ROBOT = "robot"
+
+
+def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tuple[Evidence, ...]:
+    """The entries that a step may mean: no known other kind, the surest kinds, whole things only.
+
+    Robots are left out where the noun doesn't name them, unless ``robots``.
+    """
+    text = step.semantic.text
+    kept = [e for e in entries if is_meant(step, e)]
+    if not robots and (lexicon.exact_kind(text) != ROBOT):
+        kept = [e for e in kept if lexicon.kind_of(e.label) != ROBOT]
+    if text and not step.semantic.anything:
+        certain = [e for e in kept if lexicon.same_kind(text, e.label)]
+        kept = certain or kept  # what only sounds alike isn't mixed with what is so called
+    better = [e for e in kept if not lexicon.is_stand_in(text, e.label)]
+    return whole(better or kept)
+
+
+def is_meant(step: Step, evidence: Evidence) -> bool:
+    """Whether an entry may be what a step asks for: the words know no reason against it."""
+    semantic = step.semantic
+    if semantic.anything or not semantic.text:
+        return (
+            semantic.anything
+            or not semantic.labels
+            or any(lexicon.same_kind(n, evidence.label) for n in semantic.labels)
+        )
+    if semantic.name:
+        return evidence.label.casefold() == semantic.text
+    return lexicon.same_kind(semantic.text, evidence.label) is not False
+
+
+def whole(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Without the pieces: what lies inside another thing of its kind and state is a part of it, seen on its own."""
+    kinds: dict[tuple[str, bool], list[Evidence]] = {}
+    for e in entries:
+        kinds.setdefault((lexicon.kind_of(e.label) or e.label, e.state.name == "GONE"), []).append(e)
+    pieces = {p.entry_id for alike in kinds.values() for p in alike if any(_holds(w, p) for w in alike if w is not p)}
+    return tuple(e for e in entries if e.entry_id not in pieces)
+
+
+def _holds(other: Evidence, piece: Evidence) -> bool:
+    """Whether a piece lies inside a larger thing, grown by a tenth (0.1 m at most; flat ones upwards as well)."""
+    low, high = bounds(other.box)
+    size = high - low
+    piece_low, piece_high = bounds(piece.box)
+    extent = piece_high - piece_low
+    if float(extent[:2].prod()) >= float(size[:2].prod()) or other.map_id != piece.map_id:
+        return False
+    slack = np.minimum(SLACK_M, 0.25 * size)
+    slack[2] = min(SLACK_M, 0.05 * float(size[:2].max()))
+    shared = np.clip(np.minimum(high + slack, piece_high) - np.maximum(low - slack, piece_low), 0, None)
+    return float(np.prod(shared / np.maximum(extent, 1e-6))) >= INSIDE
