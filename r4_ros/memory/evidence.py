@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from r4_ros.core.intervals import merge, seconds
-from r4_ros.core.model import Entry, Evidence, FloatArray, Interval, Region, Stay
+from r4_ros.core.model import Entry, EntryState, Evidence, FloatArray, Interval, Region, Stay
 from r4_ros.memory import relations
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.index import Index, Slots
@@ -49,7 +49,7 @@ class EvidenceMaker:
         for s, semantic, spatial in zip(stored, ranked.semantic, ranked.spatial, strict=True):
             one = self._one(s.entry, float(semantic), float(spatial), scene, map_frames)
             if s.slot in sources:
-                one = _with_sightings_of(one, [x.entry for x in self._cache.get_many(sources[s.slot])], scene.now_ns)
+                one = self._with_sightings_of(one, [x.entry for x in self._cache.get_many(sources[s.slot])], scene)
             made.append(one)
         return tuple(made)
 
@@ -83,17 +83,20 @@ class EvidenceMaker:
             regions=containing(scene.regions, entry.map_id, box.pose.position),
         )
 
-
-def _with_sightings_of(evidence: Evidence, sources: Sequence[Entry], now_ns: int) -> Evidence:
-    """Evidence that counts what all sources saw."""
-    sightings = merge(s for source in sources for s in until(source.sightings, now_ns))
-    return replace(
-        evidence,
-        first_seen=sightings[0].start,
-        last_seen=sightings[-1].end - 1,
-        sightings=sightings,
-        count=sum(source.count for source in sources),
-    )
+    def _with_sightings_of(self, evidence: Evidence, sources: Sequence[Entry], scene: Scene) -> Evidence:
+        """Evidence that counts what all sources saw; what any of them sees now is in view."""
+        sightings = merge(s for source in sources for s in until(source.sightings, scene.now_ns))
+        last_seen = sightings[-1].end - 1
+        recent = seconds(scene.now_ns - last_seen) <= self._in_view_s
+        state = EntryState.PRESENT if recent and evidence.state is EntryState.UNKNOWN else evidence.state
+        return replace(
+            evidence,
+            first_seen=sightings[0].start,
+            last_seen=last_seen,
+            state=state,
+            sightings=sightings,
+            count=sum(source.count for source in sources),
+        )
 
 
 def stay_at(stays: Sequence[Stay], stamp_ns: int) -> Stay:

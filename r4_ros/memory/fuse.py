@@ -2,7 +2,8 @@
 
 Entries of different agents (or of one agent before and after time was set back) on one map are one thing by the rule
 of association: near each other and alike in label, nearest pairs first, at most one entry of each owner. The entry
-with the newest evidence speaks for it; among sightings within 30 s of each other, the less occluded one does.
+with the newest evidence speaks for it; among sightings within 30 s of each other, the less occluded one does. Where
+that one knows only a part of what another knows whole, the other speaks.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from r4_ros.memory.moments import TemporalKey
 from r4_ros.memory.sessions import Sessions
 
 _SAME_TIME_NS = 30 * NS_PER_S
+_PART, _LARGER = 0.7, 1.3
 _RANK = {Visibility.VISIBLE: 3, Visibility.TRUNCATED: 2, Visibility.OCCLUDED: 1}
 
 
@@ -112,4 +114,13 @@ class Fuser:
         visibility = self._index.entries["visibility"][members]
         rank = np.array([_RANK.get(Visibility(v), 0) for v in visibility])
         late = evidence < evidence[newest] - _SAME_TIME_NS
-        return slots[int(np.lexsort((members, -evidence, -rank, late))[0])]
+        best = int(np.lexsort((members, -evidence, -rank, late))[0])
+        return slots[self._whole(members, best, evidence > seen)]
+
+    def _whole(self, members: Slots, best: int, gone: npt.NDArray[np.bool_]) -> int:
+        """The one whose box is much larger than the best one's and holds it (places agree, sizes don't), else that."""
+        low, high = self._index.entries["low"][members], self._index.entries["high"][members]
+        volume = (high - low).prod(axis=1)
+        shared = np.clip(np.minimum(high, high[best]) - np.maximum(low, low[best]), 0, None).prod(axis=1)
+        holds = (shared >= _PART * volume[best]) & (volume > _LARGER * volume[best]) & ~gone
+        return int(np.argmax(np.where(holds, volume, -1.0))) if holds.any() else best

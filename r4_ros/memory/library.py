@@ -76,6 +76,7 @@ class Library:
         self._regions = store.regions()
         self._map_frames = store.map_frames()
         self._revision = store.revision()
+        self._live = store.is_live()
         self._next_frame = store.next_frame_id()
         self._retriever = Retriever(
             store, self._index, self._cache, self._sessions, self._trails, self._coverage, config, embedder
@@ -107,6 +108,19 @@ class Library:
     def revision(self) -> int:
         """Grows with every change."""
         return self._revision
+
+    @property
+    def live(self) -> bool:
+        """Whether the stamps run on the wall clock (a robot's), rather than on a recording's or a simulator's."""
+        return self._live
+
+    def set_live(self, live: bool) -> None:
+        """Keep that, also for the next start. Raises StoreError."""
+        with self._lock:
+            if live != self._live:
+                self._refuse_if_read_only()
+                self._store.set_live(live)
+                self._live = live
 
     def ingest(self, frame: Frame) -> Receipt:
         """Store a frame and work it in; on return it survives kill -9. The same frame again changes nothing.

@@ -142,7 +142,7 @@ class SpatialKey:
         return None if ego is None else ego.pose
 
     def _in_reach(self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene) -> Mask:
-        """Whether nothing is likely to stand between: in the same room, in no room, or in view of the ego agent then."""
+        """Whether no wall is likely between: in the same room, in no room, or in view of the ego agent then."""
         at = place.box.centre[:, :2] if place.observer is None else np.asarray(place.observer.position[:2])[None]
         known = [r for r in scene.regions if not place.map_id or r.map_id in ("", place.map_id)]
         around = np.array([inside_polygon(r.polygon, at)[0] for r in known], bool)

@@ -182,6 +182,15 @@ class SqliteStore:
         rows = self._file.execute("SELECT value FROM meta WHERE name = 'revision'")
         return int(rows[0][0]) if rows else 0
 
+    def is_live(self) -> bool:
+        """What ``set_live`` said last; False for a new file."""
+        return self._file.execute("SELECT value FROM meta WHERE name = 'live'") == [(1,)]
+
+    def set_live(self, live: bool) -> None:
+        """Keep whether the stamps run on the wall clock; durable on return."""
+        with self._file.transaction():
+            self._file.execute("INSERT OR REPLACE INTO meta VALUES ('live', ?)", (int(live),))
+
     def sessions(self) -> list[SessionRecord]:
         """All sessions, by agent and number."""
         rows = self._file.execute(

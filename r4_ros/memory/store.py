@@ -166,6 +166,12 @@ class MemoryStore(Protocol):
     def revision(self) -> int:
         """Revision of the last change written."""
 
+    def is_live(self) -> bool:
+        """What ``set_live`` said last; False for a new file."""
+
+    def set_live(self, live: bool) -> None:
+        """Keep whether the stamps run on the wall clock; durable on return."""
+
     def sessions(self) -> Sequence[SessionRecord]:
         """All sessions, by agent and number."""
 

@@ -23,7 +23,7 @@ from r4_ros.reasoner.keys import (
     TemporalKey,
 )
 from r4_ros.reasoner.parse import NounPhrase
-from r4_ros.reasoner.sketch import ROBOT, Sketch, find_agents, find_target, imagined_spans, purpose_at
+from r4_ros.reasoner.sketch import ROBOT, Sketch, find_agents, find_target, imagined_spans, purpose_at, subject
 
 EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION)
 
@@ -52,8 +52,11 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     imagined = _imagined(sketch)
     to_other = _other_end(sketch)
     keys = _temporal(sketch)
+    sketch.about = subject(sketch)
     target = _step(sketch, sketch.target, is_target=True)
-    target = target.model_copy(update={"temporal": keys, "agents": sketch.agents})
+    spoken = (sketch.reading.words[i].lemma for i in range(ask.start, sketch.end) if i not in sketch.masked)
+    in_view = ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) and bool(set(spoken) & forms.SEE_LEMMAS)
+    target = target.model_copy(update={"temporal": keys, "agents": sketch.agents, "in_view": in_view and bool(keys)})
     event = _event(sketch)
     if claim is not None and sketch.claimed is not None:
         claim = claim.model_copy(update={"spatial": _spatial(sketch, sketch.claimed)})
@@ -68,6 +71,7 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
         event=event,
         to_other=to_other,
         choices=ask.choices,
+        about=sketch.about,
         past=_past(sketch),
         unsupported=leftover.reason(sketch),
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, Verdict
+from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, SpatialConstraint, Verdict
+from r4_ros.core.model import Reference as Near
 from r4_ros.reasoner import sieve, wording
 from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, references
-from r4_ros.reasoner.run import LIMIT, LIVING, Found, Run
+from r4_ros.reasoner.run import FEW, LIMIT, LIVING, Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
-FEW = 3  # sightings; fewer may be a mistake of the detector
-NEAR_MISS_M = 0.2
+NEAR_MISS_M, FLOATING_M = 0.2, 0.6
 TOUCHING = (Relation.ON, Relation.IN, Relation.UNDER)
 COMPARED = {
     By.DISTANCE: ("near", "far"),
@@ -163,7 +163,7 @@ def _close_by(run: Run, found: Found, index: int) -> Draft | None:
     loose = step.model_copy(update={"spatial": (), "superlative": None})
     query = run.query(plan, loose, found, LIVING if is_present(plan, found) else ())
     candidates = sieve.sifted(loose, run.retrieve(query, f"any {noun(plan, index)} close by").entries)
-    close = next((c for k in step.spatial if (c := near_miss(k, found, candidates)) is not None), None)
+    close = next((c for k in step.spatial if (c := near_miss(run, k, found, candidates)) is not None), None)
     if close is None:
         return None
     text = f"I am not sure: {wording.article(wording.thing(close))} {wording.be(close.label)} close by, "
@@ -212,14 +212,30 @@ def close_rivals(found: Found, evidence: Sequence[Evidence]) -> str:
     return wording.capital(f"{wording.spots(evidence)} are about equally {low if picked.direction == 'min' else high}.")
 
 
-def near_miss(key: SpatialKey | None, found: Found, candidates: Sequence[Evidence]) -> Evidence | None:
-    """A thing so close to the place asked about that the edges of boxes decide: neither there nor surely not."""
+def near_miss(run: Run, key: SpatialKey | None, found: Found, candidates: Sequence[Evidence]) -> Evidence | None:
+    """A thing so close to the place asked about that the edges of boxes decide: neither there nor surely not.
+
+    That is what is hardly apart, and what would have to float if it didn't rest there.
+    """
     if key is None or key.reference.kind != "step" or key.relation not in TOUCHING:
         return None
     anchors = found.steps[key.reference.step] if key.reference.step < len(found.steps) else ()
-    pairs = [(wording.gap(e, a), i) for i, e in enumerate(candidates) for a in anchors if a.entry_id != e.entry_id]
-    close = min(pairs, default=None)
-    return candidates[close[1]] if close is not None and close[0] <= NEAR_MISS_M else None
+    for e in sorted(candidates, key=lambda e: min((wording.gap(e, a) for a in anchors), default=0.0)):
+        for a in anchors:
+            apart = wording.gap(e, a)
+            if a.entry_id == e.entry_id or apart > FLOATING_M:
+                continue
+            if apart <= NEAR_MISS_M or (wording.could_rest(e, a) and not _rests(run, found, e)):
+                return e
+    return None
+
+
+def _rests(run: Run, found: Found, evidence: Evidence) -> bool:
+    """Whether something is known that a thing stands on."""
+    at_ns = found.window.at_ns
+    near = SpatialConstraint("near", Near.ENTRIES, entry_ids=(evidence.entry_id,), stamp_ns=at_ns)
+    around = run.retrieve(Query(spatial=(near,), at_ns=at_ns, limit=LIMIT), f"what the {evidence.label} stands on")
+    return any(wording.stands_on(evidence, o) for o in around.entries if o.label != evidence.label)
 
 
 def gone(run: Run, found: Found) -> Draft:

@@ -15,10 +15,13 @@ AUXILIARIES = frozenset(
 )
 BE = frozenset("is are was were am be been 's 're".split())
 WH = frozenset("what where when which who whose whom why how what's where's".split())
-GO_VERBS = frozenset("take guide lead navigate bring escort drive walk go move head come steer".split())
+GO_VERBS = frozenset(
+    "take guide lead navigate bring escort drive walk go move head come steer fetch get give hand".split()
+)
 FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
+SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
 WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
 SIZE_WORDS = frozenset("big large tall high wide small deep heavy thick".split())
 RESOLVING = frozenset("tell know remember remind say show explain recall wonder like".split())
@@ -70,10 +73,36 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     if word in ("who", "whom"):
         if any(w.tag in ("JJR", "RBR") for w in reading.words[start:end]):
             return Ask(Form.COMPARE, start, start + 1, Asked.OTHER)
+        seen = _who_saw(reading, start, end)
+        if seen:
+            return Ask(Form.IDENTIFY, start, seen, Asked.AGENT)
+        if any(
+            w.lemma in ("take", "move", "steal", "bring", "put", "remove", "drop") for w in reading.words[start:end]
+        ):
+            return Ask(Form.ACTION, start, start + 1)
         return Ask(Form.IDENTIFY, start, start + 1, Asked.IDENTITY, bare=True)
     if word in AUXILIARIES or following in ("n't", "not"):
         return _yes_no(reading, masked, start, end)
     return _command(reading, start, end)
+
+
+def _who_saw(reading: Reading, start: int, end: int) -> int:
+    """Where 'who saw', 'who has last seen' ends; 0 for 'who did you see'."""
+    i = start + 1
+    while i < end and reading.lowers[i] in (
+        "has",
+        "have",
+        "had",
+        "last",
+        "first",
+        "else",
+        "ever",
+        "recently",
+        "of",
+        "you",
+    ):
+        i += 1
+    return i + 1 if i < end and reading.words[i].lemma in SEE_LEMMAS else 0
 
 
 def _core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int | None:
@@ -239,7 +268,7 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
         reading
     ):
         return replace(ask, form=Form.EXISTS, end=verb + 1)
-    if following and following[0] in ("a", "an", "some", "something", "anything", "anyone", "someone"):
+    if following and following[0] in SOME:
         return replace(ask, form=Form.EXISTS)
     return ask
 

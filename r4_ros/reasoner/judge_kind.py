@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from r4_ros.core.model import EntryState, Evidence, Query
 from r4_ros.reasoner import lexicon, viewpoint, wording
 from r4_ros.reasoner.draft import (
-    FEW,
     Draft,
     ambiguous,
     answered,
@@ -22,7 +21,7 @@ from r4_ros.reasoner.draft import (
 )
 from r4_ros.reasoner.judge_verify import verify
 from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
-from r4_ros.reasoner.run import VIEW_RELATIONS, Found, Run
+from r4_ros.reasoner.run import FEW, VIEW_RELATIONS, Found, Run
 
 MOST_READINGS = 4
 
@@ -36,9 +35,9 @@ def exists(run: Run, found: Found) -> Draft:
     name = wording.thing(best)
     past = found.plan.past or found.window.bounded
     if len(evidence) == 1:
-        said = f"{wording.article(name)}{place} {wording.be(name, past)} {wording.spot(best)}{time}"
+        said = f"{wording.article(name)}{place} {wording.be(name, past)} {wording.spot(best, place)}{time}"
         return answered(f"Yes, {said}; last seen {seen}.", True, evidence, first=True)
-    each = wording.spots(evidence, 3)
+    each = wording.spots(evidence, 3, place)
     text = f"Yes, {wording.plural(noun(found.plan), len(evidence))}{place}{time}: {each}; last seen {seen}."
     return answered(text, True, evidence[:5], first=True)
 
@@ -59,8 +58,10 @@ def count(run: Run, found: Found) -> Draft:
 
 def _made_up_of(found: Found, evidence: Sequence[Evidence]) -> str:
     """': a red mug and 2 white mugs', with the rooms where none was asked: ' (2 in the kitchen, 1 in the study)'."""
-    names = {wording.thing(e) for e in evidence}
-    said = f": {wording.inventory(evidence)}" if len(names) > 1 or names != {noun(found.plan)} else ""
+    names = sorted({wording.thing(e) for e in evidence})
+    said = f": {wording.inventory(evidence)}" if len(names) > 1 else ""
+    if len(names) == 1 and names[0] != noun(found.plan):
+        said = f" ({wording.several(names[0]) if len(evidence) > 1 else wording.article(names[0])})"
     rooms = Counter(e.regions[0] for e in evidence if e.regions)
     if found.plan.target.spatial or len(rooms) < 2:
         return said
@@ -80,7 +81,7 @@ def identify(run: Run, found: Found) -> Draft:
     nearest = evidence[0]
     text = f"{wording.inventory(evidence)}{place}{time}"
     if len(evidence) == 1:
-        text += f", {wording.spot(nearest)}"
+        text += f", {wording.spot(nearest, place)}"
     elif plan.target.spatial and plan.target.spatial[0].reference.kind != "region":
         text += f"; the nearest {wording.be(nearest.label)} the {wording.thing(nearest)} {wording.spot(nearest)}"
     text = f"{wording.capital(text)}; {wording.all_seen(evidence, run.now_ns)}."

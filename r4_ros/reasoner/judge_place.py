@@ -33,6 +33,8 @@ def locate(run: Run, found: Found) -> Draft:
     if window.event is not None and window.event.from_place is not None and window.op.value == "before":
         return _moved_from(run, found)
     evidence = best_first(found)
+    if window.event is not None and found.plan.target.definite:  # before it left: the one that left
+        evidence = [e for e in evidence if e.entry_id == window.event.entry_id] or evidence
     best = evidence[0]
     position = best.box.pose.position
     if found.plan.target.superlative is not None and len(evidence) > 1:

@@ -106,7 +106,7 @@ def _nowhere_there(run: Run, found: Found, claim: Claim, place: str, anchors: Se
             f"{wording.spot(best)}, seen {seen}. Of earlier I can't tell."
         )
         return ambiguous(text, [*found.evidence, *anchors], value)
-    close = near_miss(claim.spatial, found, found.evidence)
+    close = near_miss(run, claim.spatial, found, found.evidence)
     if close is not None:
         text = f"The {wording.thing(close)} {wording.be(close.label)} close by, {wording.spot(close)}"
         return ambiguous(f"{text}; whether{place} I can't tell for sure.", [close, *anchors])

@@ -245,6 +245,7 @@ class Step(Key):
     agents: tuple[str, ...] = Field((), description="as asked: 'seen by robot 2'")
     definite: bool = Field(False, description="one certain thing is meant ('the mug')")
     plural: bool = False
+    in_view: bool = Field(False, description="it was seen at the time, not only there ('what did you see')")
 
 
 class Claim(Key):
@@ -269,6 +270,9 @@ class Plan(Key):
     event: EventKey | None = Field(None, description="the event that is asked about: what was moved, when was it moved")
     to_other: Reference | None = Field(None, description="the other end of an asked distance or direction")
     choices: tuple[str, ...] = ()
+    about: Literal["thing", "robot", "robots", "rooms"] = Field(
+        "thing", description="what is asked about, where that is no remembered thing: a robot's own place, the rooms"
+    )
     past: bool = Field(False, description="asked in the past tense")
     unsupported: str = Field("", description="why this can't be answered")
 

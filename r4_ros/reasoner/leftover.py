@@ -38,13 +38,32 @@ def reason(sketch: Sketch) -> str:
     ask = sketch.ask
     if ask.form in (Form.COMPARE, Form.EXPLAIN, Form.ACTION, Form.ORDER, Form.DURATION):
         return ""
+    if sketch.about != "thing":
+        return ""
+    unknowable = _unknowable(sketch)
+    if unknowable:
+        return unknowable
     missed = [sketch.reading.words[i].text for i in range(ask.start, sketch.end) if _is_missed(sketch, i)]
     before = range(sketch.begin, ask.start)
     told = len(before) <= LEAD and {sketch.reading.words[i].lemma for i in before} & forms.RESOLVING
-    missed += [] if told else [sketch.reading.words[i].text for i in before if _is_missed(sketch, i)]
+    called = len(before) <= LEAD and not any(sketch.reading.words[i].tag.startswith("VB") for i in before)
+    missed += [] if told or called else [sketch.reading.words[i].text for i in before if _is_missed(sketch, i)]
     if missed:
         return "it isn't clear what this has to do with what was seen, where and when: " + ", ".join(missed[:5])
     return _nothing_asked(sketch)
+
+
+def _unknowable(sketch: Sketch) -> str:
+    """'my neighbour's name', 'the capital of France': what belongs to something, but is nothing that can be seen."""
+    target = sketch.target
+    if target is None or lexicon.kind_of(target.noun) is not None or lexicon.is_anything(target.noun):
+        return ""
+    said = target.noun.split()[-1]
+    of = sketch.reading.lowers[target.end : target.end + 1] == ("of",)
+    asks_what = sketch.ask.form is Form.IDENTIFY and sketch.ask.asked is None
+    if said in words.UNKNOWABLE or (asks_what and (of or target.owner)):
+        return f"what somebody's or something's {target.noun} is can't be seen, and this memory holds what was seen"
+    return ""
 
 
 def _is_missed(sketch: Sketch, i: int) -> bool:

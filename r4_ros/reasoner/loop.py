@@ -9,7 +9,7 @@ from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
 from r4_ros.core.model import EntryState, Question, TraceStep, Verdict
 from r4_ros.core.ports import Memory
-from r4_ros.reasoner import explain, judge_time, lexicon, wording, words
+from r4_ros.reasoner import explain, judge_time, lexicon, parse, selves, wording, words
 from r4_ros.reasoner.decompose import plan as decompose
 from r4_ros.reasoner.draft import (
     Draft,
@@ -67,6 +67,8 @@ def solve(memory: Memory, question: Question, config: ReasonerConfig) -> tuple[D
         draft = not_seen(f"I have nothing from a robot called '{unknown}'.{known}")
     except UnsupportedQuestion as error:
         draft = _unsupported(str(error), plan)
+    if draft.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_SEEN) and not draft.evidence:
+        draft = draft if parse.is_english(question.text) else unsupported("I understand questions in English only.")
     run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
     return draft, plan.form if plan is not None else None, run.trace
 
@@ -86,6 +88,9 @@ def _answer(run: Run, plan: Plan) -> Draft:
     if unclear and needs_ego(plan) and not plan.ego:
         who = wording.listed(sorted(probe.ego_candidates))
         return Draft(f"Whose place is meant? I know {who}; name one.", Verdict.AMBIGUOUS)
+    own = selves.answer(run, plan)
+    if own is not None:
+        return own
     draft, unknown, found = _try(run, plan)
     if draft is not None:
         return staled(run, draft) if found is not None and is_present(plan, found) else draft

@@ -40,6 +40,13 @@ class Window:
             return (TemporalConstraint(TemporalKind.PRESENT_AT, self.start_ns, self.start_ns + 1),)
         return (TemporalConstraint(TemporalKind.PRESENT_IN, self.start_ns, self.end_ns),)
 
+    def sightings(self) -> tuple[TemporalConstraint, ...]:
+        """Things in view at some time in the window (give or take a second at an instant)."""
+        if not self.bounded:
+            return ()
+        slack = NS_PER_S if self.end_ns - self.start_ns <= 1 else 0
+        return (TemporalConstraint(TemporalKind.SEEN_IN, max(0, self.start_ns - slack), self.end_ns + slack),)
+
 
 @dataclass(frozen=True)
 class Times:

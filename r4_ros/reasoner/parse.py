@@ -23,7 +23,41 @@ NEVER_NOUN = frozenset(
     location whereabouts position distance
     far close near next other oh hi hey hello thanks color colour""".split()
 )
-SPELLING = {"wat": "what", "teh": "the", "wheres": "where is", "whats": "what is", "ur": "your", "atm": "at the moment"}
+ENGLISH = frozenset(
+    """a an the is are be been am do did does have has had can could will would should what where when which who whose
+    why how there this that these those i you me my your it its he she they we him her them his their of from for with
+    and or not no any some here please tell show find take go bring left right near many much see seen saw look to last
+    on at by one thing things nearest behind next between ago color colour""".split()
+)
+ENOUGH, SHORT = 0.25, 4
+"""Words that English questions are made of, and what share of them is enough; a short word may be any name."""
+RUDE = re.compile(
+    r"\b(?:the (?:hell|heck|fuck)|on earth|fucking|fuckin|freaking|frigging|damn|damned|goddamn|bloody|stupid)\b ?",
+    re.IGNORECASE,
+)
+SPELLING = {
+    "wat": "what",
+    "wot": "what",
+    "waht": "what",
+    "teh": "the",
+    "da": "the",
+    "wheres": "where is",
+    "were's": "where's",
+    "wher": "where",
+    "whre": "where",
+    "whats": "what is",
+    "hows": "how is",
+    "ur": "your",
+    "u": "you",
+    "r": "are",
+    "thier": "their",
+    "ther": "there",
+    "gimme": "give me",
+    "lemme": "let me",
+    "pls": "please",
+    "plz": "please",
+    "atm": "at the moment",
+}
 
 
 @dataclass(frozen=True)
@@ -98,11 +132,23 @@ def clean(text: str) -> str:
     text = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
     text = re.sub(r"\s+", " ", text).strip()
     text = re.sub(r"\bno\. of\b", "number of", text, flags=re.IGNORECASE)
+    text = RUDE.sub("", text).strip()
     if not re.search(r"\w", text):
         raise UnsupportedQuestion("there is no question")
     if len(text) > MAX_CHARACTERS:
         raise UnsupportedQuestion(f"the question is longer than {MAX_CHARACTERS} characters")
     return re.sub(r"\b\w+\b", lambda m: SPELLING.get(m.group().lower(), m.group()), text)
+
+
+def is_english(text: str) -> bool:
+    """Whether enough of a text are English words that questions are made of, or names of things known."""
+    tokens = re.findall(r"[^\W\d_]+", text.casefold())
+    if not tokens:
+        return True
+    if len(tokens) == 1:
+        return tokens[0].isascii() or len(tokens[0]) < SHORT
+    known = sum(t in ENGLISH or lexicon.exact_kind(t) is not None for t in tokens)
+    return known >= ENOUGH * len(tokens)
 
 
 def read(text: str) -> Reading:

@@ -32,6 +32,7 @@ from r4_ros.reasoner.moments import Times, Window
 
 LIVING = (EntryState.PRESENT, EntryState.UNKNOWN)
 LIMIT = 200
+FEW = 3  # sightings; fewer may be a mistake of the detector
 SIDE_REACH_M = 4.0  # 'left of', 'behind' and the like mean things around here, not across the building
 VIEW_RELATIONS = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.IN_FRONT_OF, Relation.BEHIND)
 COMPUTED = {
@@ -107,6 +108,7 @@ class Run:
     agents: tuple[str, ...] = ()
     begun: bool = False
     round: int = 1
+    ego_frame: str = ""
     trace: list[TraceStep] = field(default_factory=list)
 
     def note(self, action: str, detail: str, found: int = 0, duration_s: float = 0.0) -> None:
@@ -120,12 +122,12 @@ class Run:
             raise DeadlineExceeded("the time for this answer is up")
         return left
 
-    def retrieve(self, query: Query, detail: str) -> Retrieval:
-        """One retrieval within the deadline, traced."""
+    def retrieve(self, query: Query, detail: str, ego: str = "") -> Retrieval:
+        """One retrieval within the deadline, traced; ``ego``: another agent whose pose counts."""
         left = self.remaining_s()
         started = time.monotonic()
         now_ns = self.now_ns if self.begun else self.question.now_ns
-        query = replace(query, now_ns=now_ns, ego_agent=self.ego_agent if self.begun else "")
+        query = replace(query, now_ns=now_ns, ego_agent=ego or self.ego_agent if self.begun else "")
         found = self.memory.retrieve(replace(query, agents=query.agents or self.question.agents), left)
         self.note("retrieve", detail, len(found.entries), time.monotonic() - started)
         self.remaining_s()
@@ -146,11 +148,11 @@ class Run:
 
     def agents_named(self, asked: Sequence[str]) -> tuple[str, ...]:
         """Agents of the memory by the names in a question ('robot 2' is 'robot2'). Raises UnknownAgent."""
-        plain = {_plain(agent): agent for agent in self.agents}
-        unknown = [name for name in asked if _plain(name) not in plain]
+        known = {plain(agent): agent for agent in self.agents}
+        unknown = [name for name in asked if plain(name) not in known]
         if unknown:
             raise UnknownAgent(unknown[0])
-        return tuple(plain[_plain(name)] for name in asked)
+        return tuple(known[plain(name)] for name in asked)
 
     def execute(self, plan: Plan, present_only: bool, at_ns: int | None = None) -> Found:
         """Run all steps; stops at the first that finds nothing. ``at_ns`` picks an instant of the asked window.
@@ -217,7 +219,7 @@ class Run:
             attributes=named,
             exclude_labels=semantic.exclude,
             spatial=tuple(self.constraint(plan, key, found) for key in step.spatial if not self.is_here(key)),
-            temporal=window.constraints(),
+            temporal=window.sightings() if step.in_view else window.constraints(),
             agents=self.agents_named(step.agents),
             states=states,
             at_ns=window.at_ns,
@@ -269,12 +271,19 @@ class Run:
 
     def region(self, asked: str) -> str:
         """The known region that is meant by a name. Raises UnknownRegion."""
+        name = self.region_named(asked)
+        if name is None:
+            raise UnknownRegion(asked)
+        return name
+
+    def region_named(self, asked: str) -> str | None:
+        """The known region that is meant by a name, if there is one."""
         wanted = {asked, REGION_NAMES.get(asked, asked)}
         for name in self.regions:
             plain = name.casefold().replace("_", " ")
             if {plain, REGION_NAMES.get(plain, plain)} & wanted or plain.replace(" ", "") == asked.replace(" ", ""):
                 return name
-        raise UnknownRegion(asked)
+        return None
 
     def _window(self, plan: Plan, steps: list[tuple[Evidence, ...]]) -> Window:
         def events_of(key: EventKey) -> Sequence[Event]:
@@ -301,12 +310,12 @@ class Run:
     def events_in(self, retrieval: Retrieval, entries: Sequence[Evidence], key: EventKey) -> list[Event]:
         """The events of these kinds that happened to these entries, oldest first."""
         kinds = {EVENT_KINDS[k] for k in key.kinds}
-        ids = set(_ids(entries))
+        known = {e.entry_id: e for e in entries}
         moved_from = [e for e in retrieval.events if e.kind is EventKind.MOVED and e.from_place is not None]
         found = [
             e
             for e in retrieval.events
-            if e.kind in kinds and e.entry_id in ids and _is_news(e) and not _found_again(e, moved_from)
+            if e.kind in kinds and e.entry_id in known and _is_news(e, known[e.entry_id], moved_from)
         ]
         return sorted(witnessed(found), key=lambda e: e.stamp_ns)
 
@@ -321,9 +330,12 @@ def _asks_events(plan: Plan) -> bool:
     return plan.event is not None or (claim is not None and (claim.event is not None or claim.still))
 
 
-def _is_news(event: Event) -> bool:
-    """Whether something happened: what was there when its place was first looked at has not appeared."""
-    return event.kind is not EventKind.APPEARED or event.earliest_ns > 0
+def _is_news(event: Event, evidence: Evidence, moves: Sequence[Event]) -> bool:
+    """Whether that happened: not where it only came into view, or is known to have been moved."""
+    if event.kind is EventKind.APPEARED:
+        looked_before = 0 < event.earliest_ns <= evidence.first_seen
+        return looked_before and evidence.count >= FEW and all(m.entry_id != event.entry_id for m in moves)
+    return not _found_again(event, moves)
 
 
 def witnessed(events: Sequence[Event]) -> list[Event]:
@@ -351,7 +363,8 @@ def _found_again(event: Event, moves: Sequence[Event]) -> bool:
     return any(math.dist(event.place, m.from_place or event.place) < 0.1 for m in alike)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """A robot's name as people may write it: 'Robot 2' is 'robot2'."""
     return "".join(c for c in name.casefold() if c.isalnum())
 
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from r4_ros.core.geometry import bounds
+from r4_ros.core.geometry import bounds, box_gap
 from r4_ros.core.model import Evidence
 from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Step
 
 INSIDE = 0.7  # a share of its box; two whole things can't fill one space
 SLACK_M = 0.1
+SELDOM, TOUCHING_M = 0.2, 0.02
 ROBOT = "robot"
 
 
@@ -47,12 +48,27 @@ def is_meant(step: Step, evidence: Evidence) -> bool:
 
 
 def whole(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Without the pieces: what lies inside another thing of its kind and state is a part of it, seen on its own."""
+    """Without the pieces: what lies inside another thing of its kind and state is a part of it, seen on its own.
+
+    So is a small and seldom seen one that touches it.
+    """
     kinds: dict[tuple[str, bool], list[Evidence]] = {}
     for e in entries:
         kinds.setdefault((lexicon.kind_of(e.label) or e.label, e.state.name == "GONE"), []).append(e)
-    pieces = {p.entry_id for alike in kinds.values() for p in alike if any(_holds(w, p) for w in alike if w is not p)}
+    pieces = {
+        p.entry_id
+        for alike in kinds.values()
+        for p in alike
+        if any(_holds(w, p) or _chips(w, p) for w in alike if w is not p)
+    }
     return tuple(e for e in entries if e.entry_id not in pieces)
+
+
+def _chips(other: Evidence, piece: Evidence) -> bool:
+    if other.map_id != piece.map_id or piece.count > SELDOM * other.count:
+        return False
+    small = float(np.prod(piece.box.extent)) < SELDOM * float(np.prod(other.box.extent))
+    return small and box_gap(other.box, piece.box) <= TOUCHING_M
 
 
 def _holds(other: Evidence, piece: Evidence) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 from r4_ros.reasoner import form as forms
 from r4_ros.reasoner import lexicon, spatial, superlative, temporal
 from r4_ros.reasoner.form import Ask
 from r4_ros.reasoner.keys import Form, Reference, Step
-from r4_ros.reasoner.parse import NounPhrase, Reading
+from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
 
 ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
+STANDING = frozenset("is are was were am 's 're 'm be been in at now exactly located standing right then".split())
 ABSTRACT = frozenset(
     "record chance way time moment case front turn degree direction amount number position total location bit".split()
 )
@@ -37,6 +39,7 @@ class Sketch:
     steps: list[Step] = field(default_factory=list)
     made: dict[int, Reference] = field(default_factory=dict)
     claimed: spatial.Place | None = None
+    about: Literal["thing", "robot", "robots", "rooms"] = "thing"
     used: set[int] = field(default_factory=set)  # words that went into the plan
 
 
@@ -103,6 +106,23 @@ def _predicate_noun(sketch: Sketch) -> bool:
         i += 1
     phrase = sketch.reading.phrase_at(i) if i < sketch.end else None
     return phrase is not None and phrase.start == i and lowers[i - 1 : i] != ("did",)
+
+
+def subject(sketch: Sketch) -> Literal["thing", "robot", "robots", "rooms"]:
+    """What is asked about: a remembered thing, or a robot's own place, the robots, the rooms of the map."""
+    ask, target, lowers = sketch.ask, sketch.target, sketch.reading.lowers
+    if ask.form is Form.LOCATE:
+        rest = [i for i in range(ask.end, sketch.end) if i not in sketch.masked and lowers[i] not in STANDING]
+        robots = tuple(lowers[i] for i in rest if ROBOT.match(lowers[i]))
+        if rest and all(lowers[i] in EGO_WORDS or ROBOT.match(lowers[i]) for i in rest):
+            sketch.agents = sketch.agents or robots
+            sketch.used.update(rest)
+            return "robot"
+    if target is None or target.modifiers or any(p.subject is target or p.subject is None for p in sketch.places):
+        return "thing"
+    if ask.form in (Form.COUNT, Form.IDENTIFY, Form.EXISTS) and target.noun == "robot" and not sketch.mentions:
+        return "robots"
+    return "rooms" if lexicon.is_room(target.noun) and ask.form is not Form.NAVIGATE else "thing"
 
 
 def purpose_at(sketch: Sketch) -> int:

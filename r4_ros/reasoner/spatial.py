@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
 
@@ -234,6 +235,9 @@ def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
     """'the kitchen table' is a table in the kitchen; 'the table of room 12' too."""
     found = []
     for phrase in reading.phrases:
+        room_of = reading.phrase_at(phrase.end + 1) if reading.lowers[phrase.end : phrase.end + 1] == ("of",) else None
+        if room_of is not None and lexicon.is_room(room_of.noun) and lexicon.kind_of(phrase.noun) is not None:
+            found.append(Place(R.IN, phrase.end, room_of.end, anchor=room_of, subject=phrase))
         if phrase.room and phrase.start not in masked:
             room = NounPhrase(phrase.start, phrase.start, phrase.start, phrase.room, determiner="the")
             found.append(Place(R.IN, phrase.start, phrase.end, anchor=room, subject=phrase))

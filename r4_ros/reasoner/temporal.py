@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
-from r4_ros.reasoner.keys import ClockTime, EventName, TemporalKey, TemporalOp
+from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
 from r4_ros.reasoner.parse import Reading
 
 ORDINALS = {
@@ -253,6 +253,10 @@ def _simple(reading: Reading, i: int) -> Mention | None:
     for phrase in NOW:
         if lowers[i : i + len(phrase)] == phrase:
             return Mention(TemporalKey(op=TemporalOp.NOW), i, i + len(phrase))
+    bare = lowers[i + 1 : i + 2] in ((), ("?",), (".",), ("!",))
+    if word in ("before", "originally") and (bare or word == "originally"):
+        event = EventKey(kinds=("moved", "disappeared"))
+        return Mention(TemporalKey(op=TemporalOp.BEFORE, arg="it was moved or taken", event=event), i, i + 1)
     if word in HABIT:
         return Mention(TemporalKey(op=TemporalOp.HABIT), i, i + 1)
     if lowers[i : i + 2] in (("most", "recently"), ("most", "recent")) or word in ("lately", "previously"):

@@ -173,15 +173,15 @@ def all_seen(evidence: Sequence[Evidence], now_ns: int) -> str:
     return f"all seen within the last {age((now_ns - oldest) / NS_PER_S)}"
 
 
-def spot(evidence: Evidence) -> str:
-    """'in the kitchen at (1.20, -0.40, 0.75) m'."""
-    room = f"in the {evidence.regions[0]} " if evidence.regions else ""
+def spot(evidence: Evidence, said: str = "") -> str:
+    """'in the kitchen at (1.20, -0.40, 0.75) m'; without the room where that is ``said`` already."""
+    room = f"in the {evidence.regions[0]} " if evidence.regions and evidence.regions[0] not in said else ""
     return f"{room}at {point(evidence.box.pose.position)}"
 
 
-def spots(evidence: Sequence[Evidence], limit: int = 5) -> str:
+def spots(evidence: Sequence[Evidence], limit: int = 5, said: str = "") -> str:
     """'a red cup in the kitchen at (..) m and a white cup at (..) m'."""
-    return listed([f"{article(thing(e))} {spot(e)}" for e in evidence], limit)
+    return listed([f"{article(thing(e))} {spot(e, said)}" for e in evidence], limit)
 
 
 def valued(evidence: Evidence, value: str) -> str:
@@ -222,6 +222,12 @@ def stands_on(upper: Evidence, lower: Evidence) -> bool:
         return False
     seat = shared >= 0.8 * own and b_low[2] + (b_high - b_low)[2] / 6 < a_low[2] < b_high[2]
     return abs(float(a_low[2] - b_high[2])) <= CONTACT_M or bool(seat)
+
+
+def could_rest(upper: Evidence, lower: Evidence) -> bool:
+    """Whether the height alone would let one rest on the other: on its top, or within its upper part."""
+    low, (b_low, b_high) = bounds(upper.box)[0][2], bounds(lower.box)
+    return bool(b_low[2] + (b_high - b_low)[2] / 6 < low <= b_high[2] + CONTACT_M)
 
 
 def _rise(upper: Evidence, lower: Evidence) -> float:

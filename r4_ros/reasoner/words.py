@@ -13,8 +13,11 @@ trash can = trash bin, bin, garbage can, garbage bin, rubbish bin, waste bin, wa
 trashcan, recycling bin, wastebin, litter bin
 cell phone = phone, mobile phone, mobile, cellphone, smartphone, smart phone, telephone
 table =
+sideboard = buffet, credenza
+console table = hall table
 dining table = dinner table, diningtable
-coffee table = side table, end table
+coffee table =
+side table = end table
 desk = office desk, writing desk, work desk, workbench
 nightstand = night stand, bedside table
 chair =
@@ -103,7 +106,10 @@ teddy bear = teddy
 hair drier = hair dryer, hairdryer, blow dryer
 toothbrush =
 toothpaste =
-soap = soap dispenser
+soap =
+soap dispenser =
+coat rack = coat stand, coat hanger, hat stand
+globe =
 person = human, man, woman, people, somebody, someone, anybody, anyone, guy, lady, boy, girl, child, kid
 dog = puppy
 cat = kitten
@@ -177,12 +183,13 @@ ceiling =
 """canonical kind = synonyms, one kind a line."""
 
 NARROWER = """
-table > dining table, coffee table
+table > dining table, coffee table, side table, console table
 chair > office chair, armchair, dining chair
 seat > chair, couch, stool, bench, armchair, ottoman
 light > lamp
 bag > backpack, handbag
-furniture > table, dining table, coffee table, desk, chair, office chair, armchair, dining chair, couch, bed, \
+furniture > table, dining table, coffee table, side table, console table, sideboard, desk, \
+chair, office chair, armchair, dining chair, couch, bed, \
 cabinet, wardrobe, dresser, shelf, nightstand, stool, bench, ottoman
 appliance > refrigerator, microwave, oven, stove, toaster, kettle, coffee machine, dishwasher, washing machine, dryer
 fruit > banana, apple, orange
@@ -292,6 +299,13 @@ PROPERTIES = {
     "number plate": "text",
 }
 """noun that names a property -> what is asked."""
+
+UNKNOWABLE = frozenset(
+    """name names surname nickname age birthday birthdate job profession hobby opinion mood feeling feelings personality
+    character password pin email address salary price cost value meaning reason idea plan purpose intention weather
+    forecast news joke story song language religion nationality secret problem advice phone-number number""".split()
+)
+"""What no camera sees of somebody or something."""
 
 PURPOSES = {
     "sit": ("chair", "couch", "stool", "bench", "armchair", "ottoman"),

@@ -6,6 +6,7 @@ import pytest
 
 from r4_ros.core.model import (
     EntryState,
+    EventKind,
     Query,
     TemporalConstraint,
     TemporalKind,
@@ -35,6 +36,30 @@ def test_what_two_agents_saw_counts_once_and_the_newer_place_wins(memory: Any, p
     assert [(e.agent_id, e.count) for e in only] == [("r1", 1)]
     ids = tuple(e.entry_id for e in memory.entries() if e.label == "mug")
     assert len(memory.retrieve(Query(entry_ids=ids)).entries) == 2, "each source can be looked at"
+
+
+def test_who_knows_it_whole_speaks_for_who_saw_a_part(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    memory.ingest(first.frame(1, thing("bed", (3, 0, 0.5), (2.0, 1.6, 0.9))))
+    memory.ingest(second.frame(60, thing("bed", (3.5, 0, 0.4), (0.9, 1.5, 0.5))))
+    (one,) = memory.retrieve(Query(labels=("bed",))).entries
+    assert one.agent_id == "r1" and one.box.extent == pytest.approx((2.0, 1.6, 0.9))
+    assert one.last_seen == 60 * S and one.state == EntryState.PRESENT
+
+
+def test_events_of_all_sources_are_told(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    mug = thing("mug", (2, 0, 0.8))
+    memory.ingest(first.frame(1, mug))
+    memory.ingest(second.frame(5, mug))
+    for robot, times in ((first, (20, 21, 22)), (second, (50, 51, 52))):
+        mine = next(e for e in memory.entries() if e.agent_id == robot.agent_id)
+        for t in times:
+            memory.ingest(robot.absent(t, mine.entry_id))
+    found = memory.retrieve(Query(labels=("mug",), with_events=True))
+    (one,) = found.entries
+    lost = [e for e in found.events if e.kind == EventKind.DISAPPEARED]
+    assert {e.agent_id for e in lost} == {"r1", "r2"} and {e.entry_id for e in lost} == {one.entry_id}
 
 
 def test_between_sightings_at_about_the_same_time_the_unoccluded_one_wins(memory: Any, pair: Any, thing: Any) -> None:

@@ -244,3 +244,19 @@ def test_forever_is_no_upper_limit(memory: Any, robot: Any, thing: Any) -> None:
         labels(memory.retrieve(Query(temporal=(TemporalConstraint(TemporalKind.SEEN_IN, 10 * S),), now_ns=20 * S)))
         == []
     )
+
+
+def test_directions_do_not_reach_through_walls(memory: Any, robot: Any, thing: Any) -> None:
+    rooms = (
+        Region("hall", ((-1, -1), (6, -1), (6, 1), (-1, 1))),
+        Region("bath", ((-1, 1), (6, 1), (6, 3), (-1, 3))),
+    )
+    memory.ingest(robot.frame(0, thing("lamp", (1, 0.8, 1)), thing("towel", (1, 1.5, 1)), thing("box", (1, 1.4, 0))))
+    memory.ingest(robot.frame(60))
+    left = (SpatialConstraint("left_of", Reference.EGO, stamp_ns=60 * S),)
+    everywhere = labels(memory.retrieve(Query(spatial=left)))
+    memory.set_regions(rooms)
+    walled = labels(memory.retrieve(Query(spatial=left)))
+    assert set(walled) == set(everywhere) - {"towel", "box"} and "towel" in everywhere
+    then = (SpatialConstraint("left_of", Reference.EGO, stamp_ns=0),)
+    assert "towel" in labels(memory.retrieve(Query(spatial=then))), "it was in view then, through a door"
