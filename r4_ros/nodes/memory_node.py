@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from r4_ros import msg, srv
 from r4_ros.adapters.embedders import make_embedder
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import NotPermitted, WriterRefused
-from r4_ros.core.model import Frame, PlacedEntry, Receipt
+from r4_ros.core.model import NS_PER_S, Frame, PlacedEntry, Receipt
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
@@ -27,6 +28,8 @@ from r4_ros.nodes.worker import Worker
 
 ENTRIES_PERIOD_S = 1.0
 WAITING_FRAMES = 1000
+CLOCKS_AGREE_NS = 3600 * NS_PER_S
+"""Stamps farther from the node's clock are a recording's or a simulator's."""
 
 
 class MemoryNode(R4Node[MemoryConfig]):
@@ -111,6 +114,8 @@ class MemoryNode(R4Node[MemoryConfig]):
 
     def _ingest(self, frame: Frame) -> Receipt:
         receipt = self.library.ingest(frame)
+        if not self._sim_time:
+            self.library.set_live(abs(self._clock_ns() - frame.stamp_ns) < CLOCKS_AGREE_NS)
         self.counts.add("observations", receipt.stored)
         self._map_frames[frame.map_id] = frame.map_frame
         if receipt.revision > self._sent_revision:
@@ -146,7 +151,28 @@ class MemoryNode(R4Node[MemoryConfig]):
 
     def _retrieve(self, request: Any, response: Any) -> Any:
         self.counts.add("retrievals")
-        return fill_retrieval(response, self.library.retrieve(query_from_request(request)))
+        query = query_from_request(request)
+        if query.now_ns is None:
+            query = replace(query, now_ns=self._now_ns(self.library.newest_stamp()))
+        return fill_retrieval(response, self.library.retrieve(query))
+
+    def _now_ns(self, newest_ns: int) -> int:
+        """What 'now' means where a query doesn't say: the clock that the memory's stamps run on.
+
+        For a robot's memory that is the node's clock, however long ago it last saw something; a recording's or a
+        simulator's, opened later, has ended at its newest stamp.
+        """
+        clock_ns = self._clock_ns()
+        if not newest_ns or (self.library.live and not self._sim_time):
+            return clock_ns
+        return clock_ns if abs(clock_ns - newest_ns) < CLOCKS_AGREE_NS else newest_ns
+
+    @property
+    def _sim_time(self) -> bool:
+        return bool(self.get_parameter("use_sim_time").value)
+
+    def _clock_ns(self) -> int:
+        return int(self.get_clock().now().nanoseconds)
 
     def _snapshot(self, request: Any, response: Any) -> Any:
         path = snapshot_path(self._snapshots, request.name)

@@ -13,7 +13,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from r4_ros import action, msg, srv
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import NotReady
-from r4_ros.core.model import Answer, Query, Question, TraceStep
+from r4_ros.core.model import Answer, Question, TraceStep
 from r4_ros.nodes import qos
 from r4_ros.nodes.base import Job, R4Node, run
 from r4_ros.nodes.clients import RemoteMemory
@@ -23,9 +23,6 @@ from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.worker import Worker
 from r4_ros.reasoner.answer import Reasoner
 from r4_ros.reasoner.parse import language
-
-RECORDING_NS = 3600 * 1_000_000_000
-"""A memory whose newest stamp is farther from the node's clock is a recording: its own newest stamp is 'now'."""
 
 
 class ReasonerNode(R4Node[ReasonerConfig]):
@@ -113,14 +110,8 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         self._answers.publish(reply.answer)
 
     def _situated(self, question: Question) -> Question:
-        """The question with 'me' and 'now' filled in: this agent, and the node's clock where the memory is live."""
-        situated = replace(question, ego_agent=question.ego_agent or self._me)
-        if situated.now_ns is not None:
-            return situated
-        now_ns = self.get_clock().now().nanoseconds
-        newest_ns = self._memory.retrieve(Query(limit=1), situated.deadline_s).now_ns
-        live = newest_ns and abs(now_ns - newest_ns) < RECORDING_NS
-        return replace(situated, now_ns=now_ns if live else None)
+        """The question with 'me' filled in; what 'now' means the memory knows best."""
+        return replace(question, ego_agent=question.ego_agent or self._me)
 
     @property
     def _me(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,26 @@ def test_an_ack_means_that_it_is_on_disk(memory: MemoryNode, sender: Sender, tmp
     with open_library(tmp_path / "r4.db", MemoryConfig(), read_only=True) as on_disk:
         assert on_disk.revision == ack.revision == memory.library.revision
         assert [entry.label for entry in on_disk.entries()] == ["cup"]
+
+
+def test_a_robots_memory_goes_by_the_clock_also_long_after_its_last_frame(
+    graph: Any, memory: MemoryNode, sender: Sender, tmp_path: Path
+) -> None:
+    asked = graph.node.create_client(srv.Retrieve, "memory/retrieve")
+
+    def now_ns() -> int:
+        return RemoteMemory(asked).retrieve(m.Query()).now_ns
+
+    assert abs(now_ns() - time.time_ns()) < 60 * SECOND, "empty: nothing but the clock is known"
+    sender.send(frame(1))
+    assert now_ns() == 1001 * SECOND, "a recording ended with its newest frame"
+    sender.send(replace(frame(2), stamp_ns=time.time_ns() - 60 * SECOND))
+    assert memory.library.live
+    three_hours_ns = 3 * 3600 * SECOND
+    long_ago_ns = memory.library.newest_stamp() - three_hours_ns
+    assert abs(memory._now_ns(long_ago_ns) - time.time_ns()) < 60 * SECOND
+    with open_library(tmp_path / "r4.db", MemoryConfig(), read_only=True) as again:
+        assert again.live, "known after a restart too"
 
 
 def test_the_same_frame_again_is_acknowledged_and_changes_nothing(memory: MemoryNode, sender: Sender) -> None:
