@@ -11,7 +11,8 @@ from r4_ros.reasoner.parse import NounPhrase, Reading
 from r4_ros.reasoner.spatial import Place
 
 DIRECTIONS = frozenset("left right behind front ahead back".split())
-ANY_CHANGE: tuple[EventName, ...] = ("changed", "moved", "appeared", "disappeared")
+ANY_CHANGE: tuple[EventName, ...] = ("changed", "moved", "disappeared", "reappeared")
+"""What counts as a change; what was noticed late ('appeared') may have been hidden before."""
 SWITCHES = frozenset("on off".split())
 
 

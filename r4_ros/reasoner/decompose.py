@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from r4_ros.reasoner import form as forms
 from r4_ros.reasoner import leftover, lexicon, parse, spatial, superlative, temporal
-from r4_ros.reasoner.claims import claim_of
+from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
 from r4_ros.reasoner.keys import (
     EGO,
     Asked,
@@ -275,7 +275,7 @@ def _event(sketch: Sketch) -> EventKey | None:
     for i in range(sketch.ask.start, sketch.end):
         happened = temporal.event_word(sketch.reading, i) if i not in sketch.masked else None
         if happened is not None:
-            kinds = ("changed", "moved", "appeared", "disappeared") if happened == "changed" else (happened,)
+            kinds = ANY_CHANGE if happened == "changed" else (happened,)
             return EventKey(kinds=kinds)
     return None
 

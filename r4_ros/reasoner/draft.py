@@ -98,6 +98,11 @@ def noun(plan: Plan, index: int = -1) -> str:
     return " ".join([*words, semantic.text or "thing"])
 
 
+def counted(plan: Plan, count: int) -> str:
+    """'3 red cups', '4 things for that'."""
+    return wording.plural(noun(plan), count) + (" for that" if plan.target.semantic.purpose else "")
+
+
 def place_asked(plan: Plan, index: int = -1) -> str:
     """' on the table', ' in the kitchen': the spatial restrictions of a step in words."""
     said = []

@@ -258,6 +258,9 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
             return replace(ask, form=Form.CHOOSE, choices=choices)
     if "than" in following or ("same" in following and "room" not in following):
         return replace(ask, form=Form.COMPARE, asked=Asked.NUMBER if "number" in lemmas or "more" in lemmas else None)
+    may_i = tokens[start].lower in ("can", "could") and following[:1] in (("i",), ("we",))
+    if may_i and {t.lemma for t in tokens[start + 2 : end]} & set(words.PURPOSES):
+        return replace(ask, form=Form.EXISTS)
     there = next((k for k in range(start, min(start + 4, end)) if lowers[k] in ("there", "their", "any")), -1)
     if there >= 0 and (
         (tokens[there].tag in ("EX", "PRP$", "RB", "DT") and there == start + 1) or lowers[there] == "any"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from r4_ros.reasoner.draft import (
     answered,
     best_first,
     close_rivals,
+    counted,
     not_seen,
     noun,
     place_asked,
@@ -24,6 +26,7 @@ from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
 from r4_ros.reasoner.run import FEW, VIEW_RELATIONS, Found, Run
 
 MOST_READINGS = 4
+HEIGHT = re.compile(r"\b(?:tall|high|height)\b", re.IGNORECASE)
 
 
 def exists(run: Run, found: Found) -> Draft:
@@ -38,7 +41,7 @@ def exists(run: Run, found: Found) -> Draft:
         said = f"{wording.article(name)}{place} {wording.be(name, past)} {wording.spot(best, place)}{time}"
         return answered(f"Yes, {said}; last seen {seen}.", True, evidence, first=True)
     each = wording.spots(evidence, 3, place)
-    text = f"Yes, {wording.plural(noun(found.plan), len(evidence))}{place}{time}: {each}; last seen {seen}."
+    text = f"Yes, {counted(found.plan, len(evidence))}{place}{time}: {each}; last seen {seen}."
     return answered(text, True, evidence[:5], first=True)
 
 
@@ -47,13 +50,18 @@ def count(run: Run, found: Found) -> Draft:
     well_seen = [e for e in found.evidence if e.count >= FEW]
     evidence = well_seen or list(found.evidence)
     number, rare = len(evidence), len(found.evidence) - len(evidence)
-    text = f"{wording.plural(noun(found.plan), number)}{place_asked(found.plan)}{time_asked(run, found)}"
-    text += f"{_made_up_of(found, evidence)}; {wording.all_seen(evidence, run.now_ns)}."
+    text = f"{counted(found.plan, number)}{place_asked(found.plan)}{time_asked(run, found)}"
+    text += f"{_made_up_of(found, evidence)}{_fresh(run, found, evidence)}."
     if found.plan.choices:
         text += f" {number} is {'odd' if number % 2 else 'even'}."
     if rare:
         text += f" {rare} more, seen in fewer than {FEW} frames, may be {'a mistake' if rare == 1 else 'mistakes'}."
     return answered(wording.capital(text), number, evidence)
+
+
+def _fresh(run: Run, found: Found, evidence: Sequence[Evidence]) -> str:
+    """How long ago a list was seen; of another time that says nothing."""
+    return "" if found.window.bounded else f"; {wording.all_seen(evidence, run.now_ns)}"
 
 
 def _made_up_of(found: Found, evidence: Sequence[Evidence]) -> str:
@@ -84,14 +92,14 @@ def identify(run: Run, found: Found) -> Draft:
         text += f", {wording.spot(nearest, place)}"
     elif plan.target.spatial and plan.target.spatial[0].reference.kind != "region":
         text += f"; the nearest {wording.be(nearest.label)} the {wording.thing(nearest)} {wording.spot(nearest)}"
-    text = f"{wording.capital(text)}; {wording.all_seen(evidence, run.now_ns)}."
+    text = f"{wording.capital(text)}{_fresh(run, found, evidence)}."
     readings = _readings(run, found, evidence)
     if not readings:
         return answered(text, labels, evidence)
     told = [f"{place_asked(plan).strip()} {_at(a)}: {wording.inventory(r) if r else 'nothing'}" for a, r in readings]
     text = f"{text} {'. '.join(wording.capital(t) for t in told)}."
     sides = any(k.relation in VIEW_RELATIONS for k in plan.target.spatial)
-    same = len({frozenset(e.entry_id for e in r) for _, r in readings}) == 1
+    same = len({(frozenset(e.label for e in r), r[0].entry_id if r else "") for _, r in readings}) == 1
     return answered(text, labels, evidence) if same or not sides else ambiguous(text, evidence, labels)
 
 
@@ -189,15 +197,18 @@ def _size(run: Run, found: Found) -> Draft:
     """Length, width and height of the box that is known of it; what was hidden isn't in it."""
     evidence = best_first(found)
     best = evidence[0]
-    value = wording.size(best)
+    upright = HEIGHT.search(found.plan.question)
+    value = wording.height(best) if upright else wording.size(best)
     seen = wording.when(best.last_seen, run.now_ns, run.zone)
-    text = f"The {wording.thing(best)} {wording.spot(best)} {wording.be(best.label)} about {value}, as far as I saw; "
+    text = (
+        f"The {wording.thing(best)} {wording.spot(best)} {wording.be(best.label)} at least {value}, as far as I saw; "
+    )
     text += f"seen {seen}."
     if len(evidence) == 1:
         return answered(text, (value,), [best])
-    others = wording.listed(
-        [f"{wording.article(wording.thing(e))} {wording.spot(e)}, {wording.size(e)}" for e in evidence[1:]]
-    )
+    sizes = [wording.height(e) if upright else wording.size(e) for e in evidence]
+    each = [f"{wording.article(wording.thing(e))} {wording.spot(e)}, {sizes[i]}" for i, e in enumerate(evidence)]
+    others = wording.listed(each[1:])
     return ambiguous(f"{text} I know {len(evidence)}; others: {others}.", evidence, (value,))
 
 

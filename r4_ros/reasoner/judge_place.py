@@ -14,6 +14,7 @@ from r4_ros.reasoner.draft import (
     answered,
     best_first,
     close_rivals,
+    counted,
     is_present,
     not_seen,
     noun,
@@ -50,7 +51,7 @@ def locate(run: Run, found: Found) -> Draft:
         for e in evidence[:SHOWN]
     ]
     more = f"; and {len(evidence) - SHOWN} more" if len(evidence) > SHOWN else ""
-    text = f"I know {wording.plural(noun(found.plan), len(evidence))}{time_asked(run, found)}: {'; '.join(each)}{more}."
+    text = f"I know {counted(found.plan, len(evidence))}{time_asked(run, found)}: {'; '.join(each)}{more}."
     return answered(text, position, evidence, best.frame, first=True)
 
 

@@ -8,7 +8,7 @@ from r4_ros.core.model import NS_PER_S, EntryState, Event, EventKind, Evidence, 
 from r4_ros.reasoner import wording
 from r4_ros.reasoner.draft import Draft, absent, ambiguous, answered, gone_text, not_seen, noun, time_asked, unsupported
 from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Form, Plan, TemporalOp
-from r4_ros.reasoner.run import Found, Run
+from r4_ros.reasoner.run import FEW, Found, Run
 
 HAPPENED = {
     EventKind.APPEARED: "appeared",
@@ -93,6 +93,9 @@ def changed(run: Run, found: Found) -> Draft:
     cited = [e for e in found.evidence if e.entry_id in newest]
     cited.sort(key=lambda e: -newest[e.entry_id].stamp_ns)
     told = "; ".join(event_text(run, newest[e.entry_id]) for e in cited[:5])
+    if plan.event.kinds == ("appeared",):
+        text = f"{_sentence(told)} Whether it had been there before, hidden, I can't tell."
+        return ambiguous(text, cited, tuple(dict.fromkeys(e.label for e in cited)))
     if plan.form is Form.COUNT:
         return answered(f"{len(cited)}: {told}.", len(cited), cited)
     if plan.form is Form.LOCATE:
@@ -128,16 +131,15 @@ def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
         cited = [e for e in found.evidence if e.entry_id == was_away[-1].entry_id]
         told = "; ".join(event_text(run, e) for e in was_away[-2:])
         return ambiguous(f"I didn't see that the {cited[0].label} {_what(key, cited[0].label)}, but {told}.", cited)
-    best = max(found.evidence, key=lambda e: e.last_seen)
+    known = [e for e in found.evidence if e.count >= FEW] or list(found.evidence)
+    best = max(known, key=lambda e: e.last_seen)
     first, last_seen = (wording.ago(t, run.now_ns) for t in (best.first_seen, best.last_seen))
-    many = f"any of the {wording.plural(noun(plan), len(found.evidence))}" if len(found.evidence) > 1 else ""
-    name = many or f"the {wording.thing(best)}"
-    text = f"I didn't notice that {name} {_what(key, '' if many else best.label)}; "
-    it = "them" if wording.is_plural(best.label) else "the latest" if many else "it"
+    many = f"any of the {wording.plural(noun(plan), len(known))}" if len(known) > 1 else ""
+    text = f"I didn't notice that {many or f'the {wording.thing(best)}'} {_what(key, '' if many else best.label)}; "
+    it = "the latest of them" if many else "them" if wording.is_plural(best.label) else "it"
     text += f"I saw {it} from {first} until {last_seen}."
-    cited = list(found.evidence) if many else [best]
-    draft = answered(f"{'Yes' if negate else 'No'}. {text}", negate, cited)
-    watched = all(e.state is not EntryState.GONE and e.first_seen < e.last_seen for e in cited)
+    draft = answered(f"{'Yes' if negate else 'No'}. {text}", negate, known)
+    watched = all(e.state is not EntryState.GONE and e.first_seen < e.last_seen for e in known)
     return draft if watched else replace(draft, verdict=Verdict.NOT_SEEN, text=text, confidence=0.0)
 
 

@@ -70,7 +70,11 @@ def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     text = f"{'No' if claim.negate else 'Yes'}: the {name} {wording.be(name)}{place}; "
     text += f"{'they' if wording.is_plural(name) else 'it'} {was} {wording.spot(best)}, seen {seen}."
     if some and plan.target.plural:
-        text = f"{len(holding)} of {wording.plural(noun(plan), len(found.evidence))} {wording.be('', count=2)}{place}."
+        there = {e.entry_id for e in holding}
+        rest = [e for e in found.evidence if e.entry_id not in there]
+        many = wording.plural(noun(plan), len(found.evidence))
+        text = f"{len(holding)} of {many} {wording.be('', count=len(holding))}{place}: {wording.spots(holding)}; "
+        text += f"not {wording.spots(rest)}."
         return ambiguous(text, [*found.evidence, *anchors])
     if some and plan.target.definite:
         text = f"That depends on which of {len(found.evidence)} is meant. {text}"

@@ -29,6 +29,7 @@ CARRYING = frozenset(
 """Nouns that carry a question without restricting it."""
 
 
+GREETINGS = frozenset("hi hey hello ok okay yo oi".split())
 LEAD = 6  # words of 'could you please tell me'
 STORING = frozenset("place put store keep leave".split())
 
@@ -46,7 +47,9 @@ def reason(sketch: Sketch) -> str:
     missed = [sketch.reading.words[i].text for i in range(ask.start, sketch.end) if _is_missed(sketch, i)]
     before = range(sketch.begin, ask.start)
     told = len(before) <= LEAD and {sketch.reading.words[i].lemma for i in before} & forms.RESOLVING
-    called = len(before) <= LEAD and not any(sketch.reading.words[i].tag.startswith("VB") for i in before)
+    verbs = any(sketch.reading.words[i].tag.startswith("VB") for i in before)
+    greets = bool(before) and len(before) <= 3 and sketch.reading.lowers[before[0]] in GREETINGS
+    called = greets or (len(before) <= LEAD and not verbs)
     missed += [] if told or called else [sketch.reading.words[i].text for i in before if _is_missed(sketch, i)]
     if missed:
         return "it isn't clear what this has to do with what was seen, where and when: " + ", ".join(missed[:5])

@@ -24,13 +24,15 @@ NEVER_NOUN = frozenset(
     far close near next other oh hi hey hello thanks color colour""".split()
 )
 ENGLISH = frozenset(
-    """a an the is are be been am do did does have has had can could will would should what where when which who whose
-    why how there this that these those i you me my your it its he she they we him her them his their of from for with
-    and or not no any some here please tell show find take go bring left right near many much see seen saw look to last
-    on at by one thing things nearest behind next between ago color colour""".split()
+    """the are what where when which who whose why how there this that these those you my your it its of from for with
+    and not any some please tell show find see did does have has is to me""".split()
 )
-ENOUGH, SHORT = 0.25, 4
-"""Words that English questions are made of, and what share of them is enough; a short word may be any name."""
+FOREIGN = frozenset(
+    """wo ist sind der das ein eine wie viele liegt steht où est sont le les une combien quel quelle dónde donde está
+    esta están los las qué que hay cuántos dov è il lo gli quanti cosa onde estão tem quantos waar hoeveel het een
+    gdzie jest где kde je nerede var mı hvor är finns""".split()
+)
+"""Function words that tell English from other languages; those that several share are left out."""
 RUDE = re.compile(
     r"\b(?:the (?:hell|heck|fuck)|on earth|fucking|fuckin|freaking|frigging|damn|damned|goddamn|bloody|stupid)\b ?",
     re.IGNORECASE,
@@ -141,14 +143,12 @@ def clean(text: str) -> str:
 
 
 def is_english(text: str) -> bool:
-    """Whether enough of a text are English words that questions are made of, or names of things known."""
+    """Whether a text may be an English question: neither script nor function words say that it is another's."""
     tokens = re.findall(r"[^\W\d_]+", text.casefold())
-    if not tokens:
-        return True
-    if len(tokens) == 1:
-        return tokens[0].isascii() or len(tokens[0]) < SHORT
-    known = sum(t in ENGLISH or lexicon.exact_kind(t) is not None for t in tokens)
-    return known >= ENOUGH * len(tokens)
+    foreign_script = sum(not unicodedata.name(t[0], "LATIN").startswith("LATIN") for t in tokens)
+    if foreign_script and not any(t in ENGLISH for t in tokens):
+        return False
+    return not FOREIGN.intersection(tokens) or bool(ENGLISH.intersection(tokens))
 
 
 def read(text: str) -> Reading:

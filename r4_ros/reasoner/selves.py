@@ -8,11 +8,10 @@ from r4_ros.reasoner import lexicon, moments, sieve, wording
 from r4_ros.reasoner.draft import Draft, not_seen, unsupported
 from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.moments import Times, Window
-from r4_ros.reasoner.run import Run, plain
+from r4_ros.reasoner.run import LIMIT, Run, plain
 
 SURE = 0.9
 LATE_NS = 10 * NS_PER_S  # a pose that is older says nothing of the time asked about
-BESIDE_M = 1.5
 
 
 def answer(run: Run, plan: Plan) -> Draft | None:
@@ -26,14 +25,18 @@ def answer(run: Run, plan: Plan) -> Draft | None:
         own = (run.ego_agent,) if run.ego_agent else run.agents
         return _whereabouts(run, plan, named or own)
     if about == "robots":
-        return _listed(plan, run.agents, "robot", "that remember here")
+        return _listed(run, plan, run.agents, "robot with memories here")
     return _rooms(run, plan) if about == "rooms" else None
 
 
-def _listed(plan: Plan, names: tuple[str, ...], noun: str, which: str) -> Draft:
-    told = f"I know {wording.plural(noun, len(names))} {which}: {wording.listed(names, 20)}."
+def _listed(run: Run, plan: Plan, names: tuple[str, ...], noun: str) -> Draft:
+    """Names with a thing each that was seen there or by them."""
+    first, _, rest = noun.partition(" ")
+    told = f"I know {wording.plural(first, len(names))} {rest}: {wording.listed(names, 20)}."
     value = {Form.COUNT: len(names), Form.EXISTS: bool(names)}.get(plan.form, names)
-    return Draft(told, Verdict.ANSWERED, value, (), SURE)
+    known = run.retrieve(Query(order=Order.LAST_SEEN, limit=LIMIT), "a thing of each").entries
+    cited = {name: e for e in reversed(known) for name in (e.agent_id, *e.regions) if name in names}
+    return Draft(told, Verdict.ANSWERED, value, tuple(cited[n] for n in names if n in cited), SURE)
 
 
 def _rooms(run: Run, plan: Plan) -> Draft:
@@ -42,7 +45,7 @@ def _rooms(run: Run, plan: Plan) -> Draft:
     if not run.regions:
         return unsupported("No places of this map have names, so I know no rooms.")
     if asked in ("room", "rooms"):
-        return _listed(plan, run.regions, "place", "by name")
+        return _listed(run, plan, run.regions, "place by name")
     region = run.region_named(asked)
     if plan.form not in (Form.EXISTS, Form.COUNT):
         known = f"I know it by name as {region}" if region else "No place of this map has that name"
@@ -51,7 +54,13 @@ def _rooms(run: Run, plan: Plan) -> Draft:
         empty = False if plan.form is Form.EXISTS else 0
         return not_seen(f"No place of this map is called {asked}. I know: {wording.listed(run.regions, 20)}.", empty)
     value = True if plan.form is Form.EXISTS else 1
-    return Draft(f"Yes, the map has a place called {region}.", Verdict.ANSWERED, value, (), SURE)
+    inside = SpatialConstraint("in", Near.REGION, region=region)
+    cited = run.retrieve(Query(spatial=(inside,), order=Order.LAST_SEEN, limit=1), f"a thing in the {region}").entries
+    if not cited:
+        return Draft(
+            f"The map has a place called {region}, but I have seen nothing there.", Verdict.NEVER_VISITED, value
+        )
+    return Draft(f"Yes, the map has a place called {region}.", Verdict.ANSWERED, value, cited, SURE)
 
 
 def _whereabouts(run: Run, plan: Plan, agents: tuple[str, ...]) -> Draft:
@@ -64,12 +73,12 @@ def _whereabouts(run: Run, plan: Plan, agents: tuple[str, ...]) -> Draft:
             told.append(f"where {agent} was then I don't know")
             continue
         first = first or point
-        where = f"{wording.point(point.pose.position)}{_beside(beside)}"
         when = "" if not window.bounded else f" {wording.ago(point.stamp_ns, run.now_ns)}"
-        told.append(f"{agent} {'was' if window.bounded or plan.past else 'is'} at {where}{when}")
+        was = wording.be(agent, window.bounded or plan.past)
+        told.append(f"{agent} {was} at {wording.point(point.pose.position)}{when}{_beside(beside)}")
         cited += beside
-    text = wording.capital(f"{'; '.join(told)}.")
-    if first is None:
+    text = f"{'; '.join(told)}."
+    if first is None or not cited:
         return not_seen(text)
     if len(agents) > 1:
         return Draft(text, Verdict.AMBIGUOUS, None, tuple(cited), SURE / 2)
@@ -78,8 +87,7 @@ def _whereabouts(run: Run, plan: Plan, agents: tuple[str, ...]) -> Draft:
 
 def _place(run: Run, agent: str, window: Window) -> tuple[TrailPoint | None, list[Evidence]]:
     at_ns = window.at_ns if window.at_ns is not None else run.now_ns
-    near = SpatialConstraint("within", Near.EGO, stamp_ns=at_ns, max_distance=BESIDE_M)
-    query = Query(spatial=(near,), at_ns=at_ns, order=Order.NEAREST, limit=20)
+    query = Query(at_ns=at_ns, order=Order.NEAREST, limit=20)
     retrieval = run.retrieve(query, f"what is around {agent}", ego=agent)
     run.ego_frame = retrieval.ego_frame
     point = retrieval.ego
@@ -93,4 +101,4 @@ def _beside(things: list[Evidence]) -> str:
     if not things:
         return ""
     room = f" in the {things[0].regions[0]}" if things[0].regions else ""
-    return f"; the nearest thing is the {wording.thing(things[0])}{room}"
+    return f", nearest to the {wording.thing(things[0])}{room}"

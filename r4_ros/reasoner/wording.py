@@ -195,6 +195,11 @@ def size(evidence: Evidence) -> str:
     return f"{max(x, y):.2f} x {min(x, y):.2f} m across and {z:.2f} m high"
 
 
+def height(evidence: Evidence) -> str:
+    """'0.75 m high'."""
+    return f"{evidence.box.extent[2]:.2f} m high"
+
+
 def context(evidence: Evidence, around: Sequence[Evidence]) -> str:
     """Where a thing is in words: what it stands on or else what is next to it, and its room; '' if nothing is known."""
     said = []
