@@ -64,7 +64,9 @@ def replay(
     odometry_topic: Annotated[str, _topic_option("odometry")] = "",
     pose_topic: Annotated[str, _topic_option("pose")] = "",
     param: Annotated[list[str] | None, typer.Option(help="perception's other parameters: name=value")] = None,
-    ros: Annotated[bool, typer.Option("--ros", help="publish for running nodes, with /clock, instead")] = False,
+    ros: Annotated[
+        bool, typer.Option("--ros", help="publish to running nodes instead, on perception's own topics, with /clock")
+    ] = False,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="with --ros: wait for each frame's ack")] = False,
     rate: Annotated[float, typer.Option(help="with --ros: times as fast as recorded; 0: at once")] = 1.0,
     namespace: Annotated[str, typer.Option(help="with --ros: of the nodes")] = "",

@@ -13,7 +13,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from r4_ros import action, msg, srv
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import NotReady
-from r4_ros.core.model import Answer, Question, TraceStep
+from r4_ros.core.model import Answer, TraceStep
 from r4_ros.nodes import qos
 from r4_ros.nodes.base import Job, R4Node, run
 from r4_ros.nodes.clients import RemoteMemory
@@ -36,7 +36,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         """Load the planner and make the topics, the service and the action."""
         language()  # loads the parser now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
-        self._reasoner = Reasoner(self._memory, self.config)
+        self._reasoner = self._made(self.config)
         self._worker: Worker[Job] = self.worker("r4-reasoner")
         self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)
         self.serve(srv.QueryMemory, "reasoner/query_memory", self._query, self._worker)
@@ -62,7 +62,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
     def on_config(self, config: ReasonerConfig) -> None:
         """Live limits hold from the next question on."""
         if self._configured:
-            self._worker.offer(lambda: setattr(self, "_reasoner", Reasoner(self._memory, config)))
+            self._worker.offer(lambda: setattr(self, "_reasoner", self._made(config)))
 
     def _query(self, request: Any, response: Any) -> Any:
         self._fill(response, request, self._stopping, None)
@@ -104,19 +104,14 @@ class ReasonerNode(R4Node[ReasonerConfig]):
             raise NotReady("the question was cancelled")
         self._memory.begin(cancelled, progress)
         question = question_from_request(request, self.config.deadline_s, self.config.max_rounds)
-        answer = self._reasoner.answer(self._situated(question))
+        answer = self._reasoner.answer(question)
         self.counts.add(f"verdict.{answer.verdict.value}")
         reply.answer = self._message(answer)
         self._answers.publish(reply.answer)
 
-    def _situated(self, question: Question) -> Question:
-        """The question with 'me' filled in; what 'now' means the memory knows best."""
-        return replace(question, ego_agent=question.ego_agent or self._me)
-
-    @property
-    def _me(self) -> str:
-        """Who 'me' is; empty: the only agent there is."""
-        return self.config.agent_id or self.get_namespace().strip("/")
+    def _made(self, config: ReasonerConfig) -> Reasoner:
+        """A reasoner to which 'me' is this node's agent; empty: the only agent there is."""
+        return Reasoner(self._memory, replace(config, agent_id=config.agent_id or self.get_namespace().strip("/")))
 
     def _message(self, answer: Answer) -> msg.Answer:
         message = answer_to_msg(answer)

@@ -95,6 +95,15 @@ def test_the_service_answers_as_the_reasoner_does_beside_the_memory(
     assert untimed(answer_from_msg(reply.answer)) == untimed(beside)
 
 
+@pytest.mark.parametrize("question", ["Where is the cup?", "What is to my left?", "Was anything moved?"])
+def test_an_empty_memory_is_no_error(graph: Any, tmp_path: Path, question: str) -> None:
+    graph.active(graph.make(MemoryNode, db=str(tmp_path / "new.db"), agent_id="robot", embedder="none"))
+    graph.active(graph.make(ReasonerNode, agent_id="robot"))
+    reply = ask(graph, question)
+    assert reply.outcome.code == 0, reply.outcome.message
+    assert answer_from_msg(reply.answer).verdict in (m.Verdict.NOT_SEEN, m.Verdict.UNSUPPORTED, m.Verdict.AMBIGUOUS)
+
+
 def test_now_is_the_clock_while_the_memory_is_live(
     graph: Any, tmp_path: Path, reasoner: ReasonerNode, until: Any
 ) -> None:
