@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from r4_ros.cli.frames import counted, progress
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -159,7 +161,6 @@ def _drive(simulation: Simulation, console: Console) -> None:
     """Publish what the robots' cameras see; the next frame goes out when the memory has acknowledged the last."""
     from r4_ros.bridges.playback import Played, play
     from r4_ros.bridges.sim_messages import messages
-    from r4_ros.cli.sim import progress
 
     acks = ["/memory/acks", *(f"/{robot}/perception/refused" for robot in ROBOTS)]
     with progress(simulation.frame_count, console) as advance:
@@ -168,10 +169,9 @@ def _drive(simulation: Simulation, console: Console) -> None:
             advance(done.frames)
 
         played = play(messages(simulation), lockstep=True, ack_topics=acks, match_s=READY_S, progress=show)
-    refused = ", ".join(f"{count} {reason}" for reason, count in played.refusals.items()) or "none"
     console.print(
         f"  {simulation.duration_s:.0f} s of driving in {played.wall_s:.0f} s: {played.acked} frames remembered, "
-        f"refused: {refused}, unanswered: {played.unanswered}\n"
+        f"refused: {counted(played.refusals)}, unanswered: {played.unanswered}\n"
     )
 
 
@@ -190,18 +190,21 @@ def _ask_all(simulation: Simulation, console: Console) -> None:
 def _show(console: Console, answer: Answer, now_ns: int, wall_s: float) -> None:
     from rich.text import Text
 
+    from r4_ros.core.model import EntryState
+
     console.print(Text(f"? {answer.question}", style="bold cyan"))
     line = Text(f"  {answer.text}")
     line.append(f"  [{answer.verdict.value}, {wall_s * 1000:.0f} ms]", style="dim")
     console.print(line, soft_wrap=True)
     for evidence in answer.evidence[:3]:
         x, y, z = evidence.box.pose.position
+        gone = ", now gone" if evidence.state is EntryState.GONE else ""
         age_s = (now_ns - evidence.last_seen) / 1e9
         console.print(
             Text(
                 f"    {evidence.entry_id[:8]} {evidence.label} at ({x:.2f}, {y:.2f}, {z:.2f}) m, "
                 f"by {evidence.agent_id}, "
-                f"seen {age_s:.0f} s ago, {evidence.visibility.name.lower()}, {evidence.state.name.lower()}",
+                f"seen {age_s:.0f} s ago, {evidence.visibility.name.lower()}{gone}",
                 style="dim",
             ),
             soft_wrap=True,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from r4_ros.cli.frames import progress, summary
 
 if TYPE_CHECKING:
     from r4_ros.bridges.recording import Recording
@@ -100,7 +100,7 @@ def replay(
         result = _publish(source, config, namespace, rate, lockstep) if ros else _ingest(source, config, db)
     finally:
         source.close()
-    print(json.dumps(result) if as_json else _summary(result))
+    print(json.dumps(result) if as_json else summary(result, "Where is the cup?"))
 
 
 def _numbers(text: str) -> list[float] | None:
@@ -181,7 +181,7 @@ def _ingest(source: Recording, config: PerceptionConfig, db: Path) -> dict[str, 
     pipeline.load()
     memory_config = MemoryConfig(agent_id=config.agent_id, embedder=config.embedder)
     try:
-        with open_library(db, memory_config, embed) as library, _progress(_frames_in(source)) as advance:
+        with open_library(db, memory_config, embed) as library, progress(_frames_in(source)) as advance:
             stream = Stream(config)
             report = replay_into(
                 source, library, stream, pipeline, lambda done: advance(done.frames, sum(done.refused.values()))
@@ -211,7 +211,7 @@ def _publish(
     from r4_ros.bridges.replay import timed_messages
 
     frames = _frames_in(source)
-    with _progress(frames) as advance:
+    with progress(frames) as advance:
 
         def show(done: Played) -> None:
             advance(done.frames - done.refused, done.refused)
@@ -232,42 +232,3 @@ def _publish(
 def _frames_in(source: Recording) -> int:
     count = source.roles["color"].count
     return count if count >= 0 else sum(1 for _ in source.messages(("color",)))
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Any]:
-    """A progress bar on stderr: frames done, refused, rate and time left."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("frames"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=total or None, rate="", note="")
-
-        def advance(frames: int, refused: int) -> None:
-            elapsed = progress.tasks[0].elapsed or 0.0
-            rate = f"{(frames + refused) / elapsed:.1f}/s" if elapsed > 0 else ""
-            note = f"{refused} refused" if refused else ""
-            progress.update(task, completed=frames + refused, rate=rate, note=note)
-
-        yield advance
-
-
-def _summary(result: dict[str, Any]) -> str:
-    refused = ", ".join(f"{count} {reason}" for reason, count in result["refused"].items()) or "none"
-    if "entries" not in result:
-        return (
-            f"{result['messages']} messages, {result['frames']} frames in {result['wall_s']:.1f} s; refused: {refused}"
-        )
-    return (
-        f"{result['frames']} frames in {result['wall_s']:.1f} s, {result['observations']} observations, "
-        f"{result['entries']} entries in {result['db']}; refused: {refused}\n"
-        f'Ask: r4 ask "Where is the cup?" --db {result["db"]}'
-    )

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from r4_ros.cli.frames import progress, summary
+
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from r4_ros.bridges.apartment.simulation import Simulation
-
-Advance = Callable[[int], None]
 
 
 def register(app: typer.Typer) -> None:
@@ -159,39 +155,7 @@ def _publish(simulation: Simulation, namespace: str | None, speed: float, lockst
     }
 
 
-@contextmanager
-def progress(total: int, console: Console | None = None) -> Iterator[Advance]:
-    """A progress bar, on stderr unless a console is given."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("frames"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console or Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total, rate="")
-
-        def advance(frames: int) -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            bar.update(task, completed=max(0, frames), rate=f"{frames / elapsed:.1f}/s" if elapsed > 0 else "")
-
-        yield advance
-
-
 def _summary(result: dict[str, Any]) -> str:
     if "picture" in result:
         return f"The apartment of seed {result['seed']}: {result['picture']}"
-    refused = ", ".join(f"{count} {reason}" for reason, count in result["refused"].items()) or "none"
-    if "entries" not in result:
-        return (
-            f"{result['messages']} messages, {result['frames']} frames in {result['wall_s']:.1f} s; refused: {refused}"
-        )
-    return (
-        f"{result['frames']} frames in {result['wall_s']:.1f} s, {result['observations']} observations, "
-        f"{result['entries']} entries in {result['db']}; refused: {refused}\n"
-        f'Ask: r4 ask "Where is the backpack?" --db {result["db"]}'
-    )
+    return summary(result, "Where is the backpack?")
