@@ -6,11 +6,12 @@
 - ``in``: at least half of its volume inside a larger box; of a region: its centre inside the polygon.
 - ``under``: half its footprint below the other's top, its centre below the other's. ``above``, ``below``: beyond the
   other's top or underside (0.15 m of overlap allowed), a third of the smaller footprint shared.
-- ``near``: gap between boxes at most 1 m. ``next_to``: at most 0.5 m, and heights that meet within 0.3 m.
+- ``near``: gap between boxes at most 1 m. ``next_to``: at most 0.5 m, heights that meet within 0.3 m, and neither
+  stands on the other (80 % of the smaller footprint).
 - ``between``: its centre within the middle 80 % of the way between two things, and off the line by at most a quarter
   of it (0.5 m at least).
 - ``left_of, right_of, in_front_of, behind``: within 60 degrees of that direction. Of the asker: in its own frame (left
-  is +y). Of a thing: as seen from a viewpoint; in front is nearer to the viewer.
+  is +y). Of a thing: as seen from a viewpoint; in front is nearer to the viewer; what stands on it is on no side.
 - ``within``: any place; only the distances count.
 
 Distances are gaps between boxes; to an asker or a viewpoint they are horizontal (as to a column 1.5 m high).
@@ -125,7 +126,8 @@ def _near(a: Boxes, b: Boxes) -> FloatArray:
 
 def _next_to(a: Boxes, b: Boxes) -> FloatArray:
     apart = np.maximum(a.low[:, 2] - b.high[:, 2], b.low[:, 2] - a.high[:, 2])
-    return np.where(apart <= 0.3, _falling(gaps(a, b), 0.0, 0.5), 0.0)
+    beside = (apart <= 0.3) & (_footprint_shared(a, b)[1] < SEATED)
+    return np.where(beside, _falling(gaps(a, b), 0.0, 0.5), 0.0)
 
 
 def _within(a: Boxes, b: Boxes) -> FloatArray:
@@ -194,7 +196,7 @@ def from_viewpoint(relation: str, candidates: Boxes, reference: Boxes, viewer: P
     axis = _axis(relation, away, -away)
     offset = candidates.centre[:, :2] - centre
     half_width = float(np.abs(axis) @ reference.size[0, :2] / 2)
-    beyond = offset @ axis > half_width / 2
+    beyond = (offset @ axis > half_width / 2) & (_footprint_shared(candidates, reference)[0] < SEATED)
     return np.where(beyond, _cosine(offset, axis), 0.0)
 
 

@@ -98,7 +98,7 @@ class Retriever:
         slots, semantic = fused.slots, semantic[fused.rows]
         after_semantic = len(slots)
         _check_deadline(deadline)
-        found = self._placed(slots, semantic, scene)
+        found = self._placed(slots, semantic, scene, fused)
         for constraint in query.spatial:
             mask, degree = self._spatial.filter(constraint, found.slots, found.boxes, scene)
             found = replace(found, spatial=np.minimum(found.spatial, degree)).keep(mask)
@@ -167,10 +167,10 @@ class Retriever:
             mask &= ~np.isin(columns["map"], self._index.maps.find_all(outdated))
         return np.flatnonzero(mask)
 
-    def _placed(self, slots: Slots, semantic: FloatArray, scene: Scene) -> Candidates:
+    def _placed(self, slots: Slots, semantic: FloatArray, scene: Scene, fused: Fused) -> Candidates:
         """Where candidates were at the time asked about; those that weren't present then drop out."""
         if scene.at_ns is not None:
-            there = self._temporal.present(scene.at_ns)[slots]
+            there = _any_source(self._temporal.present(scene.at_ns), fused)[slots]
             slots, semantic = slots[there], semantic[there]
         return Candidates(slots, self._spatial.boxes(slots, scene), semantic, np.ones(len(slots)))
 

@@ -191,7 +191,8 @@ class SpatialKey:
     def _entries(self, entry_ids: Sequence[str], scene: Scene) -> list[Place]:
         slots = np.array([self._index.slots[i] for i in entry_ids if i in self._index.slots], np.int64)
         if scene.at_ns is not None and slots.size:
-            slots = slots[self._temporal.present(scene.at_ns)[slots]]
+            unknown_yet = self._index.entries["first_seen"][slots] > scene.at_ns  # an anchor is taken to have stood
+            slots = slots[self._temporal.present(scene.at_ns)[slots] | unknown_yet]
         if not slots.size:
             return []
         boxes = self.boxes(slots, scene)

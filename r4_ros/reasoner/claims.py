@@ -38,8 +38,9 @@ def claim_of(
     if any(reading.lowers[i] in ("there", "here") and reading.words[i].tag == "RB" for i in range(begin, end)):
         still = "still" in reading.lowers
         return Claim(still=still, negate=negate), None, replace(ask, asked=Asked.LOCATION)
-    attribute = _predicate(reading, begin, end, places, masked)
-    if attribute is not None:
+    said = predicate(reading, begin, end, places, masked)
+    if said is not None:
+        attribute = said[0]
         known = Asked(attribute.name) if attribute.name else Asked.OTHER
         return Claim(attribute=attribute, negate=negate), None, replace(ask, asked=known)
     place = next((p for p in reversed(places) if p.subject is target and p.start >= begin and target is not None), None)
@@ -76,8 +77,10 @@ def _compared(reading: Reading, ask: Ask, end: int) -> Asked:
     return Asked.OTHER
 
 
-def _predicate(reading: Reading, begin: int, end: int, places: list[Place], masked: frozenset[int]) -> Attribute | None:
-    """The adjective or state word that is said of the target."""
+def predicate(
+    reading: Reading, begin: int, end: int, places: list[Place], masked: frozenset[int]
+) -> tuple[Attribute, int] | None:
+    """The adjective or state word that is said of the target, and where it stands."""
     inside = {i for p in places if p.subject is not None for i in range(p.start, p.end)}
     for i in range(end - 1, begin - 1, -1):
         word = reading.lowers[i]
@@ -91,7 +94,7 @@ def _predicate(reading: Reading, begin: int, end: int, places: list[Place], mask
             continue
         found = lexicon.property_of(word)
         if found is not None:
-            return Attribute(name=found[0], value=found[1])
+            return Attribute(name=found[0], value=found[1]), i
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from r4_ros.reasoner import form as forms
 from r4_ros.reasoner import leftover, lexicon, parse, spatial, superlative, temporal
-from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
+from r4_ros.reasoner.claims import ANY_CHANGE, claim_of, predicate
 from r4_ros.reasoner.keys import (
     EGO,
     Asked,
@@ -25,6 +25,7 @@ from r4_ros.reasoner.keys import (
 from r4_ros.reasoner.parse import NounPhrase
 from r4_ros.reasoner.sketch import ROBOT, Sketch, find_agents, find_target, imagined_spans, purpose_at, subject
 
+EXACTLY = frozenset("only exactly just".split())
 EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION)
 
 
@@ -55,6 +56,10 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     sketch.about = subject(sketch)
     target = _step(sketch, sketch.target, is_target=True)
     spoken = (sketch.reading.words[i].lemma for i in range(ask.start, sketch.end) if i not in sketch.masked)
+    said = _said_of(sketch)
+    if said is not None:
+        attributes = (*target.semantic.attributes, said)
+        target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"attributes": attributes})})
     in_view = ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) and bool(set(spoken) & forms.SEE_LEMMAS)
     target = target.model_copy(update={"temporal": keys, "agents": sketch.agents, "in_view": in_view and bool(keys)})
     event = _event(sketch)
@@ -77,6 +82,19 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     )
 
 
+def _said_of(sketch: Sketch) -> Attribute | None:
+    """'which chairs are red', 'something green': a property behind the target restricts it."""
+    ask, target = sketch.ask, sketch.target
+    if ask.form not in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) or purpose_at(sketch) >= 0:
+        return None
+    begin = target.end if target is not None else ask.end
+    property_at = predicate(sketch.reading, begin, sketch.end, sketch.places, sketch.masked)
+    if property_at is None:
+        return None
+    sketch.used.add(property_at[1])
+    return property_at[0]
+
+
 def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) -> Step:
     """The retrieval of one noun phrase with everything that restricts it; steps it refers to are made first."""
     keys = []
@@ -87,14 +105,19 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
         key = _spatial(sketch, place)
         if key is not None:
             keys.append(key)
+    extreme = _superlative(sketch, phrase, is_target)
+    if is_target and extreme is not None and extreme.reference is not None and extreme.reference.kind == "step":
+        keys += [k for k in sketch.steps[extreme.reference.step].spatial if k.reference.kind == "region" and not keys]
     if phrase is not None:
         sketch.used.update(range(phrase.start, phrase.end))
     return Step(
         semantic=_semantic(sketch, phrase),
         spatial=tuple(keys),
-        superlative=_superlative(sketch, phrase, is_target),
+        superlative=extreme,
         definite=phrase is not None and phrase.definite and not phrase.plural,
         plural=phrase is not None and phrase.plural,
+        number=phrase.number if phrase is not None else 0,
+        exact=phrase is not None and bool(EXACTLY & set(sketch.reading.lowers[max(0, phrase.start - 2) : phrase.head])),
     )
 
 

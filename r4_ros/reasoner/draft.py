@@ -176,11 +176,12 @@ def _close_by(run: Run, found: Found, index: int) -> Draft | None:
 
 
 def _none_seen(plan: Plan, index: int, what: str) -> str:
-    semantic = plan.steps[index].semantic
+    semantic, agents = plan.steps[index].semantic, plan.steps[index].agents
+    who = f"{wording.listed(agents)} {'has' if len(agents) == 1 else 'have'}" if agents else "I have"
     if not semantic.text or (semantic.anything and not semantic.attributes):
         nobody = plan.asked is Asked.IDENTITY or "person" in semantic.labels
-        return f"I have seen {'nobody' if nobody else 'nothing'}{what[len(noun(plan, index)) :]}."
-    return f"I have seen no {what}."
+        return f"{who} seen {'nobody' if nobody else 'nothing'}{what[len(noun(plan, index)) :]}."
+    return f"{who} seen no {what}."
 
 
 def _no(run: Run, found: Found, what: str) -> Draft:

@@ -21,10 +21,11 @@ GO_VERBS = frozenset(
 FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
+WANTING = frozenset("lose seek need want miss".split())
 SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
 WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
 SIZE_WORDS = frozenset("big large tall high wide small deep heavy thick".split())
-RESOLVING = frozenset("tell know remember remind say show explain recall wonder like".split())
+RESOLVING = frozenset("tell know remember remind say show explain recall wonder like idea clue".split())
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,10 @@ def _core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int
 
 
 def _imperative(reading: Reading, i: int) -> bool:
-    return reading.words[i].tag in ("VB", "VBP", "NN") and (i == 0 or reading.words[i - 1].tag not in ("DT", "PRP"))
+    opens = i == 0 and reading.lowers[i + 1 : i + 2] in (("to",), ("me",), ("us",))
+    return opens or (
+        reading.words[i].tag in ("VB", "VBP", "NN") and (i == 0 or reading.words[i - 1].tag not in ("DT", "PRP"))
+    )
 
 
 def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
@@ -196,6 +200,9 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
     if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
         return Ask(Form.IDENTIFY, start, noun + 1, Asked.AGENT)
     stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in ("in", "on", "at", "under", "to")
+    of_rooms = head == "rooms" or (head == "room" and lemmas & {"have", "contain"})
+    if of_rooms and any(noun < p.start < end for p in reading.phrases):
+        return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION)
     if head and (head in ("room", "part", "place", "shelf", "region") or (stranded and lowers[start] == "which")):
         before = lowers[start - 1] if start else ""
         if stranded or before in ("in", "on", "at", "to") or head == "room":
@@ -323,7 +330,13 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
         return Ask(Form.COUNT, begin, begin + 2)
     if "location" in lowers or "whereabouts" in lowers:
         return Ask(Form.LOCATE, begin, begin)
-    see = {reading.words[k].lemma for k in range(begin, end)} & SEE_LEMMAS
+    lemmas = {reading.words[k].lemma for k in range(begin, end)}
+    wants = next(
+        (k for k in range(begin, end) if reading.words[k].lemma in ("lose", "seek", "need", "want", "miss")), -1
+    )
+    if wants >= 0 and lowers[:1] in (("i",), ("we",)) and reading.phrase_at(wants + 1) is not None:
+        return Ask(Form.LOCATE, begin, wants + 1)
+    see = lemmas & SEE_LEMMAS
     if see or lowers[:1] in (("any",), ("anything",)) or EGO_WORDS & set(lowers[:1]):
         return Ask(Form.EXISTS, begin, begin + (lowers[:1] == ("i",)))
     if any(temporal.event_word(reading, k) for k in range(begin, end)):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from r4_ros.core.model import EntryState, Evidence, Query
+from r4_ros.core.model import NS_PER_S, EntryState, Evidence, Query
 from r4_ros.reasoner import lexicon, viewpoint, wording
 from r4_ros.reasoner.draft import (
     Draft,
@@ -35,6 +36,8 @@ def exists(run: Run, found: Found) -> Draft:
     best = evidence[0]
     seen = wording.when(best.last_seen, run.now_ns, run.zone)
     place, time = place_asked(found.plan), time_asked(run, found)
+    if found.plan.target.number:
+        return _as_many(run, found)
     name = wording.thing(best)
     past = found.plan.past or found.window.bounded
     if len(evidence) == 1:
@@ -43,6 +46,16 @@ def exists(run: Run, found: Found) -> Draft:
     each = wording.spots(evidence, 3, place)
     text = f"Yes, {counted(found.plan, len(evidence))}{place}{time}: {each}; last seen {seen}."
     return answered(text, True, evidence[:5], first=True)
+
+
+def _as_many(run: Run, found: Found) -> Draft:
+    """'are there four chairs', 'is there only one sofa': yes by what is known; fewer known isn't a no."""
+    told, step = count(run, found), found.plan.target
+    known = told.value if isinstance(told.value, int) else 0
+    if known < step.number:
+        return not_seen(f"I know only {told.text[:1].lower()}{told.text[1:]}", False, told.evidence)
+    value = known == step.number or not step.exact
+    return replace(told, text=f"{'Yes' if value else 'No'}: {told.text}", value=value)
 
 
 def count(run: Run, found: Found) -> Draft:
@@ -57,6 +70,23 @@ def count(run: Run, found: Found) -> Draft:
     if rare:
         text += f" {rare} more, seen in fewer than {FEW} frames, may be {'a mistake' if rare == 1 else 'mistakes'}."
     return answered(wording.capital(text), number, evidence)
+
+
+def _rooms_of(found: Found) -> Draft:
+    """'which rooms have windows': the regions that the things are in, with how many each has; or the one with most."""
+    evidence = best_first(found)
+    counts = Counter(room for e in evidence for room in e.regions[:1])
+    if not counts:
+        return not_seen("I know no place by name where that is.", (), evidence)
+    told = wording.listed([f"the {room} ({n})" for room, n in counts.most_common()], 8)
+    text = f"{wording.capital(wording.several(noun(found.plan)))}{place_asked(found.plan)} I know in {told}."
+    if not re.search(r"\bmost\b", found.plan.question):
+        return answered(text, tuple(counts), evidence)
+    (top, most), *others = counts.most_common()
+    rivals = (top, *(room for room, n in others if n == most))
+    if len(rivals) > 1:
+        return ambiguous(text, evidence, rivals)
+    return answered(text, (top,), evidence)
 
 
 def _fresh(run: Run, found: Found, evidence: Sequence[Evidence]) -> str:
@@ -81,7 +111,9 @@ def identify(run: Run, found: Found) -> Draft:
     plan = found.plan
     if plan.asked is Asked.AGENT:
         return _who_saw(run, found)
-    evidence = _by_nearness(run, found)
+    if plan.asked is Asked.LOCATION:
+        return _rooms_of(found)
+    evidence = _first_or_last(found, _by_nearness(run, found))
     labels = tuple(dict.fromkeys(e.label for e in evidence))
     place, time = place_asked(plan), time_asked(run, found)
     if plan.target.superlative is not None and len(evidence) > 1:
@@ -129,6 +161,18 @@ def _readings(run: Run, found: Found, evidence: Sequence[Evidence]) -> list[tupl
     return readings if sided else filled if len(filled) > 1 else []
 
 
+def _first_or_last(found: Found, evidence: list[Evidence]) -> list[Evidence]:
+    """'what did you see first': what came into view with the first thing (last: what was in view at the end)."""
+    ops = {key.op for key in found.plan.target.temporal}
+    if TemporalOp.FIRST in ops:
+        begin = min(e.first_seen for e in evidence)
+        return [e for e in evidence if e.first_seen - begin < NS_PER_S]
+    if TemporalOp.LAST in ops:
+        end = max(e.last_seen for e in evidence)
+        return [e for e in evidence if end - e.last_seen < NS_PER_S]
+    return evidence
+
+
 def _by_nearness(run: Run, found: Found) -> list[Evidence]:
     """Nearest to the first reference first, where there is one."""
     keys = found.plan.target.spatial
@@ -170,6 +214,8 @@ def _who_saw(run: Run, found: Found) -> Draft:
 def attribute(run: Run, found: Found) -> Draft:
     """The remembered values of a property; never guessed."""
     name = found.plan.asked.value if found.plan.asked is not None else "other"
+    if name == Asked.OTHER.value:
+        return unsupported("That isn't in this memory: it knows what was seen, where and when.")
     known = [(e, wording.attribute(e, name)) for e in best_first(found)]
     told = [(e, value) for e, value in known if value]
     thing = wording.plural(noun(found.plan), len(known)) if len(known) > 1 else f"the {noun(found.plan)}"
@@ -233,7 +279,7 @@ def choose(run: Run, found: Found) -> Draft:
     if not value:
         return not_seen(f"I have seen the {wording.thing(best)}, but its {plan.asked.value} isn't known.", None, [best])
     choice = next((c for c in plan.choices if lexicon.same_value(plan.asked.value, c.split()[0], value)), value)
-    return answered(f"The {wording.thing(best)} is {value}.", (choice,), [best])
+    return answered(f"{wording.capital(wording.valued(best, value))}.", (choice,), [best])
 
 
 KINDS = {

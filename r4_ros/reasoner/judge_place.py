@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from r4_ros.core.geometry import box_gap
-from r4_ros.core.model import EntryState, Evidence, Query, Reference, SpatialConstraint
+from r4_ros.core.model import NS_PER_S, EntryState, Evidence, Query, Reference, SpatialConstraint
 from r4_ros.reasoner import lexicon, sieve, viewpoint, wording
 from r4_ros.reasoner.draft import (
     Draft,
@@ -71,6 +71,8 @@ def _moved_from(run: Run, found: Found) -> Draft:
     assert event is not None and event.from_place is not None
     cited = [e for e in found.evidence if e.entry_id == event.entry_id] or list(found.evidence[:1])
     when = wording.when(event.stamp_ns, run.now_ns, run.zone)
+    if event.latest_ns - event.earliest_ns > NS_PER_S:
+        when = wording.between(event.earliest_ns, event.latest_ns, run.now_ns)
     it = "they were" if wording.is_plural(event.label) else "it was"
     was = wording.be(event.label, past=True)
     text = f"Before {it} moved {when}, the {event.label} {was} at {wording.point(event.from_place)}."

@@ -19,7 +19,7 @@ from r4_ros.reasoner.draft import (
     place_asked,
     unsupported,
 )
-from r4_ros.reasoner.keys import Asked, Attribute, Claim
+from r4_ros.reasoner.keys import Asked, Attribute, Claim, Relation
 from r4_ros.reasoner.run import Found, Run
 
 
@@ -59,7 +59,9 @@ def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     key, plan = claim.spatial, found.plan
     assert key is not None
     place, holding = _holding(run, found, claim)
-    anchors: Sequence[Evidence] = found.steps[key.reference.step][:1] if key.reference.kind == "step" else ()
+    subject = holding[0] if holding else best_first(found)[0]
+    known = found.steps[key.reference.step] if key.reference.kind == "step" else ()
+    anchors: Sequence[Evidence] = sorted(known, key=lambda a: wording.gap(subject, a))[:1]
     if not holding:
         return _nowhere_there(run, found, claim, place, anchors)
     best = holding[0]
@@ -117,6 +119,8 @@ def _nowhere_there(run: Run, found: Found, claim: Claim, place: str, anchors: Se
     was = wording.be(name, found.window.bounded)
     answer = "Yes" if value else "No"
     text = f"{answer}: the {name} {was} not{place}; {it} {was} {wording.spot(best)}, seen {seen}."
+    if anchors and claim.spatial is not None and claim.spatial.relation in (Relation.NEAR, Relation.NEXT_TO):
+        text = text[:-1] + f", {wording.gap(best, anchors[0]):.2f} m away from the {wording.thing(anchors[0])}."
     if count > 1:
         each = "; ".join(f"{wording.article(wording.thing(e))} {wording.spot(e)}" for e in best_first(found)[:5])
         text = f"{answer}: none of the {wording.plural(noun(plan), count)} that I know is{place}. I know {each}."

@@ -245,6 +245,8 @@ class Step(Key):
     agents: tuple[str, ...] = Field((), description="as asked: 'seen by robot 2'")
     definite: bool = Field(False, description="one certain thing is meant ('the mug')")
     plural: bool = False
+    number: int = Field(0, ge=0, description="how many are spoken of ('two chairs'); 0: not said")
+    exact: bool = Field(False, description="so many and no more ('only one')")
     in_view: bool = Field(False, description="it was seen at the time, not only there ('what did you see')")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from r4_ros.reasoner import form as forms
 from r4_ros.reasoner import lexicon, temporal, words
 from r4_ros.reasoner.keys import Form
-from r4_ros.reasoner.sketch import Sketch, purpose_at
+from r4_ros.reasoner.sketch import ROBOT, Sketch, purpose_at
 from r4_ros.reasoner.temporal import ORDINALS
 
 KNOWN_VERBS = (
@@ -14,7 +14,8 @@ KNOWN_VERBS = (
     | forms.WAY_VERBS
     | frozenset(
         """stack pile arrange be have do can could will would shall should may might must 's 're 've get make like
-        exist stand sit lie lay hang place locate position put keep store mount leave rest stay remain contain
+        exist lose seek miss stand sit
+        lie lay hang place locate position put keep store mount leave rest stay remain contain
         tell know remind say show list name count describe want need look face turn lean describe hold appear
         start read""".split()
     )
@@ -41,7 +42,7 @@ def reason(sketch: Sketch) -> str:
         return ""
     if sketch.about != "thing":
         return ""
-    unknowable = _unknowable(sketch)
+    unknowable = _beyond(sketch) or _unknowable(sketch)
     if unknowable:
         return unknowable
     missed = [sketch.reading.words[i].text for i in range(ask.start, sketch.end) if _is_missed(sketch, i)]
@@ -54,6 +55,19 @@ def reason(sketch: Sketch) -> str:
     if missed:
         return "it isn't clear what this has to do with what was seen, where and when: " + ", ".join(missed[:5])
     return _nothing_asked(sketch)
+
+
+def _beyond(sketch: Sketch) -> str:
+    """What lies ahead, who owns things, what robots did: nothing of that was seen."""
+    lowers = sketch.reading.lowers[sketch.begin : sketch.end]
+    pairs = list(zip(lowers, (*lowers[1:], ""), strict=True))
+    if "tomorrow" in lowers or any(a in ("will", "'ll", "shall") and b != "you" for a, b in pairs):
+        return "what will be isn't in this memory: it knows what was seen"
+    if sketch.reading.lowers[sketch.ask.start : sketch.ask.start + 1] == ("whose",):
+        return "who owns things can't be seen"
+    if sketch.target is not None and ROBOT.match(sketch.target.noun):
+        return "robots' own places are told only for a time, like 'where was robot1 20 seconds ago'"
+    return ""
 
 
 def _unknowable(sketch: Sketch) -> str:

@@ -116,7 +116,10 @@ def _clock_window(key: TemporalKey, times: Times) -> Window:
         return Window(0, start, start - 1, op=key.op)
     if key.op in (TemporalOp.AFTER, TemporalOp.SINCE):
         return Window(start, FOREVER, op=key.op)
-    return Window(start, start + (1 if key.start.second else MINUTE_NS), start, op=key.op)
+    if key.start.second:
+        return Window(start, start + 1, start, op=key.op)
+    last = max(start, min(start + MINUTE_NS - 1, times.now_ns))
+    return Window(start, start + MINUTE_NS, start, op=key.op, instants=(start, (start + last) // 2, last))
 
 
 def instant(time: ClockTime, times: Times) -> int:

@@ -21,7 +21,7 @@ DETERMINER_TAGS = frozenset("DT PRP$ PDT WDT WP$".split())
 NEVER_NOUN = frozenset(
     """o'clock left right front behind ago yes no there here now then last first still currently else please many much
     location whereabouts position distance
-    far close near next other oh hi hey hello thanks color colour""".split()
+    far close near next other relative yesterday today tomorrow tonight oh hi hey hello thanks color colour""".split()
 )
 ENGLISH = frozenset(
     """the are what where when which who whose why how there this that these those you my your it its of from for with
@@ -33,6 +33,7 @@ FOREIGN = frozenset(
     gdzie jest где kde je nerede var mı hvor är finns""".split()
 )
 """Function words that tell English from other languages; those that several share are left out."""
+NUMBERS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
 RUDE = re.compile(
     r"\b(?:the (?:hell|heck|fuck)|on earth|fucking|fuckin|freaking|frigging|damn|damned|goddamn|bloody|stupid)\b ?",
     re.IGNORECASE,
@@ -89,6 +90,7 @@ class NounPhrase:
     determiner: str = ""
     plural: bool = False
     proper: bool = False
+    number: int = 0
 
     @property
     def definite(self) -> bool:
@@ -287,7 +289,13 @@ def _phrase(tokens: tuple[Word, ...], named: dict[int, int], start: int, end: in
         name_words = name_words[1:]
         noun = " ".join(name_words)
     proper = tokens[end - 1].tag in ("NNP", "NNPS") and lexicon.kind_of(noun) is None
-    return NounPhrase(start, end, end - 1, noun, tuple(modifiers), room, owner, determiner, plural, proper)
+    number = next((n for w in tokens[begin:name_start] if w.tag == "CD" and (n := _number(w.lower))), 0)
+    return NounPhrase(start, end, end - 1, noun, tuple(modifiers), room, owner, determiner, plural, proper, number)
+
+
+def _number(word: str) -> int:
+    """A small whole number in words or digits; 0: none."""
+    return NUMBERS.get(word, int(word) if word.isdecimal() and len(word) < 4 else 0)
 
 
 def _name_start(tokens: tuple[Word, ...], named: dict[int, int], begin: int, end: int) -> int:

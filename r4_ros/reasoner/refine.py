@@ -46,6 +46,9 @@ def relaxations(plan: Plan, found: Found | None, unknown: UnknownRegion | None) 
         other = _with(plan, -1, target.model_copy(update={"temporal": ()}))
         yield Relaxation(other, "time", "At another time:", Verdict.NOT_SEEN)
     of_one = plan.form in (Form.EXISTS, Form.LOCATE, Form.ATTRIBUTE, Form.VERIFY, Form.NAVIGATE)
+    if target.agents:
+        anybody = _with(plan, -1, target.model_copy(update={"agents": ()}))
+        yield Relaxation(anybody, "agent", "Seen by another:", Verdict.NOT_SEEN)
     named = step is target and step.semantic.text and not step.semantic.anything
     if step.spatial and named and of_one:
         other = _with(plan, -1, target.model_copy(update={"spatial": ()}))

@@ -170,7 +170,12 @@ class Run:
             if index == len(plan.steps) - 1 and _asks_events(plan):
                 query = replace(query, with_events=True, states=(), temporal=self._changed(plan, found))
             found.retrieval = self.retrieve(query, explain.step_text(plan, index))
-            steps.append(self.picked(step, found.retrieval, found))
+            picked = self.picked(step, found.retrieval, found)
+            if not picked and index < len(plan.steps) - 1 and query.at_ns is not None:
+                later = replace(query, at_ns=None, temporal=())
+                text = explain.step_text(plan, index)
+                picked = self.picked(step, self.retrieve(later, f"{text}, seen at another time"), found)
+            steps.append(picked)
             if not steps[-1]:
                 found.missing = index
                 break

@@ -49,7 +49,7 @@ def _rooms(run: Run, plan: Plan) -> Draft:
     region = run.region_named(asked)
     if plan.form not in (Form.EXISTS, Form.COUNT):
         known = f"I know it by name as {region}" if region else "No place of this map has that name"
-        return unsupported(f"'{asked}' is a room: I can tell what I saw in it, not where it is. {known}.")
+        return unsupported(f"'{asked}' is a room: I can tell what I saw in it, nothing of itself. {known}.")
     if region is None:
         empty = False if plan.form is Form.EXISTS else 0
         return not_seen(f"No place of this map is called {asked}. I know: {wording.listed(run.regions, 20)}.", empty)

@@ -26,9 +26,10 @@ def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tup
     kept = [e for e in entries if is_meant(step, e)]
     if not robots and (lexicon.exact_kind(text) != ROBOT):
         kept = [e for e in kept if lexicon.kind_of(e.label) != ROBOT]
-    if text and not step.semantic.anything:
+    if text and not step.semantic.anything:  # a bookcase is a shelf, not the reverse; what sounds alike comes last
         certain = [e for e in kept if lexicon.same_kind(text, e.label)]
-        kept = certain or kept  # what only sounds alike isn't mixed with what is so called
+        named = [e for e in certain if e.label.casefold() == text and lexicon.exact_kind(text) != text]
+        kept = named or certain or kept
     better = [e for e in kept if not lexicon.is_stand_in(text, e.label)]
     return whole(better or kept)
 

@@ -118,11 +118,18 @@ def subject(sketch: Sketch) -> Literal["thing", "robot", "robots", "rooms"]:
             sketch.agents = sketch.agents or robots
             sketch.used.update(rest)
             return "robot"
-    if target is None or target.modifiers or any(p.subject is target or p.subject is None for p in sketch.places):
+    if target is None or target.modifiers or sketch.places or _says_more(sketch, target):
         return "thing"
     if ask.form in (Form.COUNT, Form.IDENTIFY, Form.EXISTS) and target.noun == "robot" and not sketch.mentions:
         return "robots"
-    return "rooms" if lexicon.is_room(target.noun) and ask.form is not Form.NAVIGATE else "thing"
+    return "rooms" if lexicon.is_room(target.noun) else "thing"
+
+
+def _says_more(sketch: Sketch, target: NounPhrase) -> bool:
+    """Whether other things or places are named beside the target."""
+    rest = [i for i in range(sketch.ask.start, sketch.end) if not target.start <= i < target.end]
+    others = any(sketch.reading.phrase_at(i) is not None and i >= sketch.ask.end for i in rest)
+    return others or any(sketch.reading.words[i].tag == "IN" and i not in sketch.masked for i in rest)
 
 
 def purpose_at(sketch: Sketch) -> int:

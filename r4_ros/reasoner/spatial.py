@@ -59,6 +59,7 @@ CLOCK = {
     11: (R.IN_FRONT_OF, R.LEFT_OF),
 }
 HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
+LEAVING = frozenset("disappear vanish remove take steal move".split())
 EVERYWHERE = frozenset("scene house home apartment flat world memory".split())
 """Being in these restricts nothing."""
 LINKS = frozenset(
@@ -238,6 +239,9 @@ def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
         room_of = reading.phrase_at(phrase.end + 1) if reading.lowers[phrase.end : phrase.end + 1] == ("of",) else None
         if room_of is not None and lexicon.is_room(room_of.noun) and lexicon.kind_of(phrase.noun) is not None:
             found.append(Place(R.IN, phrase.end, room_of.end, anchor=room_of, subject=phrase))
+        left = reading.lowers[phrase.start - 1 : phrase.start] == ("from",) and lexicon.is_room(phrase.noun)
+        if left and any(w.lemma in LEAVING or w.lower in ("gone", "missing") for w in reading.words):
+            found.append(Place(R.IN, phrase.start - 1, phrase.end, anchor=phrase))
         if phrase.room and phrase.start not in masked:
             room = NounPhrase(phrase.start, phrase.start, phrase.start, phrase.room, determiner="the")
             found.append(Place(R.IN, phrase.start, phrase.end, anchor=room, subject=phrase))

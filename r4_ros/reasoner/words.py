@@ -303,7 +303,8 @@ PROPERTIES = {
 UNKNOWABLE = frozenset(
     """name names surname nickname age birthday birthdate job profession hobby opinion mood feeling feelings personality
     character password pin email address salary price cost value meaning reason idea plan purpose intention weather
-    forecast news joke story song language religion nationality secret problem advice phone-number number""".split()
+    forecast news story song language religion nationality secret problem advice
+    owner joke capital number""".split()
 )
 """What no camera sees of somebody or something."""
 
