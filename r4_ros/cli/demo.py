@@ -181,6 +181,7 @@ def _ask_all(simulation: Simulation, console: Console) -> None:
 
     now_ns = simulation.start_ns + round(simulation.duration_s * 1e9)
     with Asker() as asker:
+        asker.find(time.monotonic() + READY_S)
         for text in QUESTIONS:
             started = time.monotonic()
             answer = asker.ask(Question(text, now_ns=now_ns, ego_agent=ROBOTS[0]))

@@ -51,15 +51,19 @@ class Asker:
         Raises NotReady where none is found, DeadlineExceeded, or the error that it sent.
         """
         until = time.monotonic() + question.deadline_s + GRACE_S
-        while not self._client.service_is_ready():
-            if time.monotonic() >= until:
-                raise NotReady(f"nobody offers {self._client.srv_name}: is the reasoner node active? `r4 up` starts it")
-            self._executor.spin_once(timeout_sec=0.05)
+        self.find(until)
         response = self._first_reply(fill_question(srv.QueryMemory.Request(), question), until)
         error = error_of(response.outcome)
         if error is not None:
             raise error
         return answer_from_msg(response.answer)
+
+    def find(self, until: float) -> None:
+        """Wait for the reasoner, till ``until`` on the monotonic clock. Raises NotReady."""
+        while not self._client.service_is_ready():
+            if time.monotonic() >= until:
+                raise NotReady(f"nobody offers {self._client.srv_name}: is the reasoner node active? `r4 up` starts it")
+            self._executor.spin_once(timeout_sec=0.05)
 
     def _first_reply(self, request: Any, until: float) -> Any:
         """A request is repeated, as the first reply after discovery may be lost."""

@@ -23,7 +23,6 @@ from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.worker import Worker
 from r4_ros.reasoner.answer import Reasoner
 from r4_ros.reasoner.parse import language
-from r4_ros.reasoner.parse import language
 
 
 class ReasonerNode(R4Node[ReasonerConfig]):
@@ -36,7 +35,6 @@ class ReasonerNode(R4Node[ReasonerConfig]):
     def configure(self) -> None:
         """Load the planner and make the topics, the service and the action."""
         language()  # loads the parser now, not with the first question
-        language()  # loaded now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
         self._reasoner = self._made(self.config)
         self._worker: Worker[Job] = self.worker("r4-reasoner")
