@@ -33,6 +33,7 @@ QUESTIONS = (
     "What colour is the sofa?",
     "When was the tv last seen?",
     "Were the keys moved?",
+    "Where was the vase before it was moved?",
     "Where is the backpack?",
     "Is the backpack still in the hallway?",
     "What was to my left 40 seconds ago?",
