@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, SpatialConstraint, Verdict
 from r4_ros.core.model import Reference as Near
-from r4_ros.reasoner import sieve, wording
+from r4_ros.reasoner import lexicon, sieve, wording
 from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, references
 from r4_ros.reasoner.run import FEW, LIMIT, LIVING, Found, Run
 
@@ -72,6 +72,19 @@ PLACES_LOOKED_AT = (Relation.ON, Relation.IN, Relation.AT, Relation.NEAR, Relati
 """Relations whose place the memory's coverage describes; 'left of me' may reach beyond it."""
 
 
+def _stand_ins(found: Found) -> bool:
+    """Whether some reference is only called so for want of better (a table asked for as a desk)."""
+    pairs = zip(found.plan.steps, found.steps, strict=False)
+    return any(
+        evidence and all(lexicon.is_stand_in(step.semantic.text, e.label) for e in evidence) for step, evidence in pairs
+    )
+
+
+def _is_looked_at(key: SpatialKey) -> bool:
+    """Whether looking at a place shows what is there: not into a cupboard, a bookcase, a box."""
+    return key.relation in PLACES_LOOKED_AT and (key.relation is not Relation.IN or key.reference.kind == "region")
+
+
 def is_present(plan: Plan, found: Found) -> bool:
     """Whether the question is about now."""
     return not plan.past and found.window.at_ns is None and not found.window.bounded and plan.form in FORMS_OF_NOW
@@ -95,7 +108,7 @@ def noun(plan: Plan, index: int = -1) -> str:
     """The thing of a step as the question names it: 'red cup'."""
     semantic = plan.steps[index].semantic
     words = [a.value for a in semantic.attributes if a.name != "owner" and not a.negate]
-    return " ".join([*words, semantic.text or "thing"])
+    return " ".join([*words, "thing" if semantic.anything or not semantic.text else semantic.text])
 
 
 def counted(plan: Plan, count: int) -> str:
@@ -129,7 +142,7 @@ def time_asked(run: Run, found: Found) -> str:
     window = found.window
     if not window.bounded:
         return ""
-    if window.at_ns is not None and window.event is None:
+    if window.at_ns is not None and window.event is None and not window.instants:
         absolute = wording.clock(window.at_ns, run.now_ns, run.zone)
         return f" {wording.ago(window.at_ns, run.now_ns)}" + (f" ({absolute})" if absolute else "")
     key = next(k for k in found.plan.target.temporal if k.op is window.op)
@@ -149,7 +162,11 @@ def absent(run: Run, found: Found) -> Draft:
     keys = plan.steps[index].spatial
     timely = is_present(plan, found) or found.window.bounded  # 'was there ever' isn't answered by one look
     covered = (
-        timely and retrieval.coverage >= COVERED and bool(keys) and all(k.relation in PLACES_LOOKED_AT for k in keys)
+        timely
+        and not _stand_ins(found)
+        and retrieval.coverage >= COVERED
+        and bool(keys)
+        and all(_is_looked_at(k) for k in keys)
     )
     if covered and plan.form in (Form.EXISTS, Form.COUNT, Form.IDENTIFY):
         close = _close_by(run, found, index)

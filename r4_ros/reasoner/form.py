@@ -21,6 +21,7 @@ GO_VERBS = frozenset(
 FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
+STRANDED = frozenset("in on at under to behind near".split())
 WANTING = frozenset("lose seek need want miss".split())
 SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
 WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
@@ -199,7 +200,7 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
         return described
     if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
         return Ask(Form.IDENTIFY, start, noun + 1, Asked.AGENT)
-    stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in ("in", "on", "at", "under", "to")
+    stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
     of_rooms = head == "rooms" or (head == "room" and lemmas & {"have", "contain"})
     if of_rooms and any(noun < p.start < end for p in reading.phrases):
         return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION)
@@ -208,6 +209,9 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
         if stranded or before in ("in", "on", "at", "to") or head == "room":
             go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
             return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
+    whole = reading.phrase_at(start + 2) if lowers[start + 1 : start + 2] and lowers[start + 1] in BE else None
+    if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, end - 1):
+        return Ask(Form.LOCATE, start, start + 1)  # 'what is the mug on'
     if _doing(reading, start, end):
         return Ask(Form.ACTION, start, start + 1)
     if (lemmas & {"next", "follow"} and "to" not in lowers[start:end]) or lowers[start + 1 : start + 2] == ("came",):
@@ -266,7 +270,7 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
     if "than" in following or ("same" in following and "room" not in following):
         return replace(ask, form=Form.COMPARE, asked=Asked.NUMBER if "number" in lemmas or "more" in lemmas else None)
     may_i = tokens[start].lower in ("can", "could") and following[:1] in (("i",), ("we",))
-    if may_i and {t.lemma for t in tokens[start + 2 : end]} & set(words.PURPOSES):
+    if may_i and start + 2 < end and tokens[start + 2].lemma in words.PURPOSES:
         return replace(ask, form=Form.EXISTS)
     there = next((k for k in range(start, min(start + 4, end)) if lowers[k] in ("there", "their", "any")), -1)
     if there >= 0 and (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from r4_ros.reasoner import form as forms
 from r4_ros.reasoner import lexicon, temporal, words
-from r4_ros.reasoner.keys import Form
-from r4_ros.reasoner.sketch import ROBOT, Sketch, purpose_at
+from r4_ros.reasoner.keys import Form, Relation
+from r4_ros.reasoner.sketch import ROBOT, SERVING, Sketch, imagined_spans, purpose_at
 from r4_ros.reasoner.temporal import ORDINALS
 
 KNOWN_VERBS = (
@@ -65,6 +65,16 @@ def _beyond(sketch: Sketch) -> str:
         return "what will be isn't in this memory: it knows what was seen"
     if sketch.reading.lowers[sketch.ask.start : sketch.ask.start + 1] == ("whose",):
         return "who owns things can't be seen"
+    if (
+        "if" in lowers
+        and imagined_spans(sketch.reading)
+        and not any(p.relation is Relation.FACING for p in sketch.places)
+    ):
+        return "an imagined viewpoint needs where you are and what you face"
+    able = lowers[:2] in (("can", "i"), ("could", "i"), ("can", "we"), ("can", "you"))
+    see = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]} & forms.SEE_LEMMAS
+    if able and sketch.ask.form in (Form.EXISTS, Form.VERIFY) and not see and purpose_at(sketch) < 0:
+        return "what somebody can do isn't in this memory: it knows what was seen"
     if sketch.target is not None and ROBOT.match(sketch.target.noun):
         return "robots' own places are told only for a time, like 'where was robot1 20 seconds ago'"
     return ""
@@ -88,6 +98,8 @@ def _is_missed(sketch: Sketch, i: int) -> bool:
     word = sketch.reading.words[i]
     if word.lower in ORDINALS and i not in sketch.masked:
         return not any(e.start <= i < e.end for e in sketch.extremes)
+    if word.lower in SERVING and purpose_at(sketch) > i:
+        return False
     if i in sketch.used or i in sketch.masked or word.lower in CARRYING:
         return False
     if word.lower in PERSONS:

@@ -172,10 +172,21 @@ def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
         (i, a) for i, step in enumerate(plan.steps) for a in step.semantic.attributes if not a.name or a.name == "owner"
     ]
     unchecked = [a.value for i, a in loose if not all(_tells(e.label, e.description, a.value) for e in found.steps[i])]
+    taken = _taken_for(found)
+    if taken and draft.verdict in (Verdict.ANSWERED, Verdict.STALE):
+        return replace(draft, text=f"{draft.text} {taken}", verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
     if not unchecked or draft.verdict not in (Verdict.ANSWERED, Verdict.STALE):
         return draft
     note = f"Whether it is {wording.listed([repr(u) for u in unchecked])} I can't tell."
     return replace(draft, text=f"{draft.text} {note}", verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+
+
+def _taken_for(found: Found) -> str:
+    """What was taken for the thing asked about, for want of better: 'I took a tv for a monitor.'"""
+    for step, evidence in zip(found.plan.steps, found.steps, strict=False):
+        if evidence and all(lexicon.is_stand_in(step.semantic.text, e.label) for e in evidence):
+            return f"I took {wording.article(evidence[0].label)} for {wording.article(step.semantic.text)}."
+    return ""
 
 
 def _tells(label: str, description: str, word: str) -> bool:
@@ -227,7 +238,7 @@ def _with_purpose(plan: Plan) -> Plan:
     if not purpose:
         return plan
     kinds = next((words.PURPOSES[w] for w in purpose.split() if w in words.PURPOSES), ())
-    if not kinds:
+    if not kinds or " the " in f" {purpose} ":
         raise UnsupportedQuestion(f"it isn't known what serves to {purpose}")
     labels = tuple(dict.fromkeys(label for kind in kinds for label in lexicon.labels_for(kind)))
     semantic = plan.target.semantic.model_copy(update={"labels": labels})

@@ -15,6 +15,7 @@ from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
 ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
+SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
 STANDING = frozenset("is are was were am 's 're 'm be been in at now exactly located standing right then".split())
 ABSTRACT = frozenset(
     "record chance way time moment case front turn degree direction amount number position total location bit".split()
@@ -68,6 +69,8 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
     if ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch):
         return None
     if ask.form in (Form.LOCATE, Form.NAVIGATE) and purpose_at(sketch) >= 0:
+        return None
+    if _serving(sketch) >= 0:
         return None
     taken = {id(p.anchor) for p in sketch.places} | {id(p.other) for p in sketch.places}
     taken |= {id(p) for p in sketch.agent_phrases} | {id(e.reference) for e in sketch.extremes}
@@ -136,6 +139,9 @@ def purpose_at(sketch: Sketch) -> int:
     """Where the verb of a purpose stands; -1: none is said."""
     lowers, tokens = sketch.reading.lowers, sketch.reading.words
     begin, end = sketch.ask.end, sketch.end
+    serving = _serving(sketch)
+    if serving >= 0:
+        return serving
     modal = {"can", "could", "should", "need", "might"} & set(lowers[begin - 1 : begin + 3])
     if not modal or not {"i", "we", "one", "be"} & set(lowers[begin : begin + 4]):
         return -1
@@ -145,6 +151,15 @@ def purpose_at(sketch: Sketch) -> int:
         return -1 if aims else to + 1
     plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
     return next((k for k in range(begin, end) if tokens[k].tag == "VB" and tokens[k].lemma not in plain), -1)
+
+
+def _serving(sketch: Sketch) -> int:
+    """'somewhere to sit', 'something to drink from': where the verb stands, -1 if that isn't said."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    for k in range(sketch.begin + 1, sketch.end - 1):
+        if lowers[k] == "to" and tokens[k + 1].tag == "VB" and lowers[k - 1] in SERVING:
+            return k + 1
+    return -1
 
 
 def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
