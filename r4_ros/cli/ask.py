@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 VERDICT_STYLES = {"ANSWERED": "green", "STALE": "yellow", "AMBIGUOUS": "yellow", "NOT_SEEN": "cyan"}
 SHOWN = 10
+STATES = {"PRESENT": "in view", "UNKNOWN": "seen before", "GONE": "found gone"}
 
 
 def register(app: typer.Typer) -> None:
@@ -154,7 +155,7 @@ def _table(answer: Answer) -> Any:
             *place,
             _stamp(e.last_seen),
             e.agent_id,
-            e.state.name,
+            STATES[e.state.name],
             str(e.count),
         ]
         table.add_row(*(Text(cell) for cell in cells))

@@ -22,6 +22,7 @@ FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
 STRANDED = frozenset("in on at under to behind near".split())
+SEEKING = (("looking", "for"), ("searching", "for"), ("look", "for"))
 WANTING = frozenset("lose seek need want miss".split())
 SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
 WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
@@ -229,7 +230,8 @@ def _property(reading: Reading, start: int, end: int) -> Ask | None:
             return Ask(Form.DISTANCE, start, k + 1)
         if word in ("location", "position", "whereabouts"):
             return Ask(Form.LOCATE, start, k + 1 + of)
-        if word in ("number", "count", "amount") and (of or k + 1 == end):
+        counted = lowers[k - 1] in ("the", "what", "total", "is", "exact")
+        if word in ("number", "count", "amount") and (of or k + 1 == end) and counted:
             return Ask(Form.COUNT, start, k + 1 + of)
         if word == "time" and lowers[k - 1] in ("latest", "last", "first", "exact"):
             return Ask(Form.WHEN, start, k + 1)
@@ -335,6 +337,9 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     if "location" in lowers or "whereabouts" in lowers:
         return Ask(Form.LOCATE, begin, begin)
     lemmas = {reading.words[k].lemma for k in range(begin, end)}
+    sought = next((k + 2 for k in range(begin, end - 2) if reading.lowers[k : k + 2] in SEEKING), -1)
+    if sought >= 0:
+        return Ask(Form.LOCATE, begin, sought)
     wants = next(
         (k for k in range(begin, end) if reading.words[k].lemma in ("lose", "seek", "need", "want", "miss")), -1
     )

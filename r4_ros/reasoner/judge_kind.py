@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
 from r4_ros.reasoner.run import FEW, VIEW_RELATIONS, Found, Run
 
 MOST_READINGS = 4
+STRAIGHT = 0.15  # sine of the angle up to which something is neither left nor right
 HEIGHT = re.compile(r"\b(?:tall|high|height)\b", re.IGNORECASE)
 
 
@@ -258,6 +260,15 @@ def _size(run: Run, found: Found) -> Draft:
     return ambiguous(f"{text} I know {len(evidence)}; others: {others}.", evidence, (value,))
 
 
+def _slightly(best: Evidence, angle: float, word: str) -> Draft:
+    """'left or right' of what is nearly ahead or behind: the side that it tends to, if it does."""
+    side = "left" if angle > 0 else "right"
+    text = f"the {wording.thing(best)} {wording.be(best.label)} {word} of you, at {viewpoint.o_clock(angle)} o'clock"
+    if abs(math.sin(angle)) < STRAIGHT:
+        return ambiguous(f"Neither: {text}.", [best])
+    return answered(f"{side.capitalize()}, slightly: {text}.", (side,), [best])
+
+
 def choose(run: Run, found: Found) -> Draft:
     """One of the alternatives: a remembered state, or a side of the asker."""
     plan = found.plan
@@ -265,10 +276,14 @@ def choose(run: Run, found: Found) -> Draft:
     if plan.asked is Asked.LOCATION and run.ego_of(found) is not None:
         ego = run.ego_of(found)
         assert ego is not None
-        word = viewpoint.direction_word(viewpoint.bearing(ego, best.box.pose.position)[0])
-        sides = {"ahead": ("front", "ahead"), "behind": ("behind", "back")}
+        angle = viewpoint.bearing(ego, best.box.pose.position)[0]
+        word = viewpoint.direction_word(angle)
+        sides = {side for choice in plan.choices for side in choice.split()} & {"left", "right"}
+        if len(sides) == 2 and word in ("ahead", "behind"):
+            return _slightly(best, angle, word)
+        words_of = {"ahead": ("front", "ahead"), "behind": ("behind", "back")}
         for choice in plan.choices:
-            if any(s in choice.split() for side in word.split(" and to the ") for s in sides.get(side, (side,))):
+            if any(s in choice.split() for side in word.split(" and to the ") for s in words_of.get(side, (side,))):
                 return answered(
                     f"{choice.capitalize()}: the {wording.thing(best)} is {word} of you.", (choice,), [best]
                 )

@@ -142,4 +142,4 @@ def _nothing_asked(sketch: Sketch) -> str:
         return ""
     if sketch.ask.form is Form.WHEN and happened:
         return ""
-    return "it isn't said which thing is meant"
+    return "it isn't said which thing is meant; ask for example 'where is the cup' or 'what is on the table'"

@@ -55,6 +55,7 @@ SPELLING = {
     "r": "are",
     "thier": "their",
     "ther": "there",
+    "im": "I am",
     "gimme": "give me",
     "lemme": "let me",
     "pls": "please",

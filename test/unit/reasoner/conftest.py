@@ -265,3 +265,15 @@ def ask(home: FakeMemory) -> Callable[..., Answer]:
         return reasoner.answer(replace(Question(text), **fields))  # type: ignore[arg-type]
 
     return answer
+
+
+@pytest.fixture
+def make() -> Callable[..., Evidence]:
+    """Makes a piece of evidence."""
+    return evidence
+
+
+@pytest.fixture
+def happened() -> Callable[..., Event]:
+    """Makes an event."""
+    return event
