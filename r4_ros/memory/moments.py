@@ -32,9 +32,9 @@ class TemporalKey:
         if kind == TemporalKind.SEEN_IN:
             return self._overlapping(self._index.sightings, start, end)
         if kind == TemporalKind.PRESENT_AT:
-            return self._overlapping(self._index.presence, start, start + 1)
+            return self.present(start)
         if kind == TemporalKind.PRESENT_IN:
-            return self._overlapping(self._index.presence, start, end)
+            return self._without_moved(self._overlapping(self._index.presence, start, end), start)
         if kind == TemporalKind.LAST_SEEN_BEFORE:
             return self._overlapping(self._index.sightings, 0, start)
         if kind == TemporalKind.FIRST_SEEN_AFTER:
@@ -56,7 +56,15 @@ class TemporalKey:
 
     def present(self, stamp_ns: int) -> Mask:
         """Which slots (a mask over all) are believed to be at their place at a time."""
-        return self._overlapping(self._index.presence, stamp_ns, stamp_ns + 1)
+        return self._without_moved(self._overlapping(self._index.presence, stamp_ns, stamp_ns + 1), stamp_ns)
+
+    def _without_moved(self, mask: Mask, stamp_ns: int) -> Mask:
+        """The mask without entries whose thing had been seen elsewhere by a time, though nobody had looked back yet."""
+        first_seen, slots = self._index.entries["first_seen"], self._index.slots
+        for moved, successor in self._index.successors.items():
+            if moved in slots and first_seen[successor] <= stamp_ns:
+                mask[slots[moved]] = False
+        return mask
 
     def in_view(self, stamp_ns: int, slack_ns: int) -> Mask:
         """Which slots (a mask over all) were seen at a time, give or take the slack."""

@@ -35,7 +35,7 @@ def claim_of(
         kinds = ANY_CHANGE if happened == "changed" else (happened,)
         asked = Asked.LOCATION if happened == "moved" else Asked.OTHER
         return Claim(event=EventKey(kinds=kinds), negate=negate), None, replace(ask, asked=asked)
-    if any(reading.lowers[i] in ("there", "here") and reading.words[i].tag == "RB" for i in range(begin, end)):
+    if any(reading.lowers[i] in ("there", "here", "back") and reading.words[i].tag == "RB" for i in range(begin, end)):
         still = "still" in reading.lowers
         return Claim(still=still, negate=negate), None, replace(ask, asked=Asked.LOCATION)
     said = predicate(reading, begin, end, places, masked)
@@ -90,7 +90,7 @@ def predicate(
         if phrase is not None and (phrase.head != i or phrase.determiner or phrase.modifiers):
             continue
         last = i + 1 == end or reading.lowers[i + 1] in (",", "?", ".", "in", "on", "at") or i + 1 in masked
-        if word in SWITCHES and not last:
+        if (word in SWITCHES and not last) or reading.lowers[i : i + 2] == ("made", "of"):
             continue
         found = lexicon.property_of(word)
         if found is not None:

@@ -25,6 +25,7 @@ from r4_ros.reasoner.keys import (
 from r4_ros.reasoner.parse import NounPhrase
 from r4_ros.reasoner.sketch import ROBOT, Sketch, find_agents, find_target, imagined_spans, purpose_at, subject
 
+NO_PROPERTY = frozenset("same other colored coloured".split())
 EXACTLY = frozenset("only exactly just".split())
 EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION)
 
@@ -152,7 +153,7 @@ def _semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
         return SemanticKey(labels=lexicon.labels_for("person") if who else (), purpose=_purpose(sketch))
     attributes = []
     for word in phrase.modifiers:
-        if word in superlative.WORDS or word in temporal.ORDINALS or word.endswith("est") or word in ("same", "other"):
+        if word in superlative.WORDS or word in temporal.ORDINALS or word.endswith("est") or word in NO_PROPERTY:
             continue
         known = lexicon.property_of(word)
         attributes.append(Attribute(name=known[0] if known else "", value=known[1] if known else word))

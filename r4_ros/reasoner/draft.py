@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, SpatialConstraint, Verdict
 from r4_ros.core.model import Reference as Near
 from r4_ros.reasoner import lexicon, sieve, wording
-from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, references
+from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, Step, references
 from r4_ros.reasoner.run import FEW, LIMIT, LIVING, Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
 NEAR_MISS_M, FLOATING_M = 0.2, 0.6
-TOUCHING = (Relation.ON, Relation.IN, Relation.UNDER)
+TOUCHING = (Relation.ON, Relation.IN, Relation.UNDER, Relation.NEXT_TO)
 COMPARED = {
     By.DISTANCE: ("near", "far"),
     By.SIZE: ("small", "large"),
@@ -70,6 +70,14 @@ def unsupported(reason: str) -> Draft:
 
 PLACES_LOOKED_AT = (Relation.ON, Relation.IN, Relation.AT, Relation.NEAR, Relation.NEXT_TO)
 """Relations whose place the memory's coverage describes; 'left of me' may reach beyond it."""
+
+
+def _is_known(step: Step) -> bool:
+    """Whether the noun names a kind of thing that would have been seen: 'no space' can't be told from boxes."""
+    semantic = step.semantic
+    return (
+        semantic.anything or not semantic.text or lexicon.kind_of(semantic.text) is not None or bool(semantic.purpose)
+    )
 
 
 def _stand_ins(found: Found) -> bool:
@@ -133,7 +141,12 @@ def place_asked(plan: Plan, index: int = -1) -> str:
 
 
 def _relation_words(relation: str) -> str:
-    words = {"left_of": "to the left of", "right_of": "to the right of", "attached_to": "attached to"}
+    words = {
+        "same_room": "in the same room as",
+        "left_of": "to the left of",
+        "right_of": "to the right of",
+        "attached_to": "attached to",
+    }
     return words.get(relation, relation.replace("_", " "))
 
 
@@ -168,6 +181,7 @@ def absent(run: Run, found: Found) -> Draft:
         and bool(keys)
         and all(_is_looked_at(k) for k in keys)
     )
+    covered = covered and _is_known(plan.steps[index])
     if covered and plan.form in (Form.EXISTS, Form.COUNT, Form.IDENTIFY):
         close = _close_by(run, found, index)
         return _no(run, found, what) if close is None else close
@@ -205,7 +219,9 @@ def _no(run: Run, found: Found, what: str) -> Draft:
     """'No', as the place was looked at; STALE if that is too long ago for a question about now."""
     plan, looked = found.plan, found.retrieval.last_looked
     seen = f" I looked there {wording.when(looked, run.now_ns, run.zone)}." if looked is not None else ""
-    named = plan.form is not Form.IDENTIFY and plan.target.semantic.text and not plan.target.semantic.anything
+    semantic = plan.target.semantic
+    named = plan.form is not Form.IDENTIFY and semantic.text and not semantic.anything
+    named = named or bool(semantic.attributes)
     nothing = "Nobody" if plan.asked is Asked.IDENTITY else "Nothing"
     at = f"{place_asked(plan)}{time_asked(run, found)}"
     text = f"No {what}.{seen}" if named else f"{nothing} that I know{at}.{seen}"

@@ -156,6 +156,8 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
         return Ask(Form.COUNT, start, start + 2)
     if following in ("far", "close", "near"):
         return Ask(Form.DISTANCE, start, start + 2)
+    if following == "long" and lowers[start + 2 : start + 3] == ("ago",):
+        return Ask(Form.WHEN, start, start + 3)
     if following == "long":
         size = lowers[start + 2 : start + 3] and lowers[start + 2] in BE and not lemmas & {"stay", "sit", "stand"}
         verbs = any(w.tag in ("VBD", "VBN", "VBG", "IN") for w in reading.words[start + 3 : end])
@@ -213,9 +215,14 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
     whole = reading.phrase_at(start + 2) if lowers[start + 1 : start + 2] and lowers[start + 1] in BE else None
     if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, end - 1):
         return Ask(Form.LOCATE, start, start + 1)  # 'what is the mug on'
+    made_of = next((k for k in range(start, end - 1) if lowers[k : k + 2] == ("made", "of")), -1)
+    if made_of >= 0 and not head:
+        return Ask(Form.ATTRIBUTE, start, start + 1, Asked.MATERIAL)
     if _doing(reading, start, end):
         return Ask(Form.ACTION, start, start + 1)
-    if (lemmas & {"next", "follow"} and "to" not in lowers[start:end]) or lowers[start + 1 : start + 2] == ("came",):
+    if (lemmas & {"next", "follow"} and "to" not in lowers[start:end]) or (
+        lowers[start + 1 : start + 2] == ("came",) and lowers[start + 2 : start + 3] != ("back",)
+    ):
         return Ask(Form.ORDER, start, start + 1)
     return Ask(Form.IDENTIFY, start, start + 1, bare=not directly)
 

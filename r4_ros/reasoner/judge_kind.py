@@ -224,7 +224,9 @@ def attribute(run: Run, found: Found) -> Draft:
     if found.plan.asked is Asked.SIZE:
         return _size(run, found)
     if not told:
-        return not_seen(f"I have seen {thing}, but its {name} isn't known.", None, found.evidence[:5])
+        return not_seen(
+            f"I have seen {thing}, but {wording.its(found.evidence)} {name} isn't known.", None, found.evidence[:5]
+        )
     values = tuple(dict.fromkeys(value for _, value in told))
     if len(values) == 1:
         seen = wording.when(told[0][0].last_seen, run.now_ns, run.zone)

@@ -89,10 +89,14 @@ def changed(run: Run, found: Found) -> Draft:
     if not events:
         empty = 0 if plan.form is Form.COUNT else () if plan.form is Form.IDENTIFY else None
         return not_seen(f"I noticed nothing that {_what(plan.event)}{time_asked(run, found)}.", empty)
-    newest = {e.entry_id: e for e in events}
+    certain = [e for e in events if e.earliest_ns >= window.start_ns and e.latest_ns < window.end_ns]
+    newest = {e.entry_id: e for e in certain or events}
     cited = [e for e in found.evidence if e.entry_id in newest]
     cited.sort(key=lambda e: -newest[e.entry_id].stamp_ns)
     told = "; ".join(event_text(run, newest[e.entry_id]) for e in cited[:5])
+    if not certain:
+        text = f"{_sentence(told)} Whether that was{time_asked(run, found)} I can't tell."
+        return ambiguous(text, cited, tuple(dict.fromkeys(e.label for e in cited)))
     if plan.event.kinds == ("appeared",):
         text = f"{_sentence(told)} Whether it had been there before, hidden, I can't tell."
         return ambiguous(text, cited, tuple(dict.fromkeys(e.label for e in cited)))
@@ -113,6 +117,9 @@ def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
     events = [e for e in events if e.latest_ns >= window.start_ns and e.earliest_ns < window.end_ns]
     if events:
         cited = [e for e in found.evidence if e.entry_id == events[-1].entry_id]
+        if not any(e.earliest_ns >= window.start_ns and e.latest_ns < window.end_ns for e in events):
+            text = f"{_sentence(event_text(run, events[-1]))} Whether that was{time_asked(run, found)} I can't tell."
+            return ambiguous(text, cited)
         return answered(f"{'No' if negate else 'Yes'}: {event_text(run, events[-1])}.", not negate, cited)
     lost = [e for e in found.evidence if e.state is EntryState.GONE]
     if lost and "moved" in key.kinds:

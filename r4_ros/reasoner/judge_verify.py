@@ -44,7 +44,11 @@ def _has(found: Found, asked: Attribute, negate: bool) -> Draft:
     told = [(e, value) for e, value in known if value]
     if not told:
         name = asked.name or "state"
-        return not_seen(f"I have seen the {noun(found.plan)}, but its {name} isn't known.", None, found.evidence[:5])
+        return not_seen(
+            f"I have seen the {noun(found.plan)}, but {wording.its(found.evidence)} {name} isn't known.",
+            None,
+            found.evidence[:5],
+        )
     holds = [lexicon.same_value(asked.name, asked.value, value) for _, value in told]
     each = wording.listed([wording.valued(e, value) for e, value in told])
     cited = [e for e, _ in told]
@@ -70,17 +74,21 @@ def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     was = wording.be(name, found.window.bounded)
     some = len(holding) < len(found.evidence)
     text = f"{'No' if claim.negate else 'Yes'}: the {name} {wording.be(name)}{place}; "
-    text += f"{'they' if wording.is_plural(name) else 'it'} {was} {wording.spot(best)}, seen {seen}."
+    text += f"{'they' if wording.is_plural(name) else 'it'} {was} {wording.spot(best, place)}, seen {seen}."
     if some and plan.target.plural:
         there = {e.entry_id for e in holding}
         rest = [e for e in found.evidence if e.entry_id not in there]
         many = wording.plural(noun(plan), len(found.evidence))
-        text = f"{len(holding)} of {many} {wording.be('', count=len(holding))}{place}: {wording.spots(holding)}; "
-        text += f"not {wording.spots(rest)}."
+        text = f"{len(holding)} of {many} {wording.be('', count=len(holding))}{place}: "
+        text += f"{wording.spots(holding, said=place)}; not {wording.spots(rest)}."
         return ambiguous(text, [*found.evidence, *anchors])
     if some and plan.target.definite:
         text = f"That depends on which of {len(found.evidence)} is meant. {text}"
         return ambiguous(text, [*found.evidence, *anchors], not claim.negate)
+    if plan.target.plural and len(holding) > 1:
+        text = (
+            f"{'No' if claim.negate else 'Yes'}: {wording.spots(holding, said=place)} {wording.be('', count=2)}{place}."
+        )
     return answered(text, not claim.negate, [*(holding if plan.target.plural else holding[:1]), *anchors])
 
 

@@ -319,6 +319,8 @@ def _name_start(tokens: tuple[Word, ...], named: dict[int, int], begin: int, end
 
 def _belongs(previous: Word, word: Word) -> bool:
     """Whether a word before a name is part of it: a noun, the noun before a number, 'living' of 'living room'."""
+    if previous.lower.endswith("most"):
+        return False
     if previous.lower in ("living", "dining"):
         return word.lower == "room"
     return (previous.tag in NOUN_TAGS or word.tag == "CD") and previous.lower not in NEVER_NOUN

@@ -189,8 +189,10 @@ class Run:
 
     def picked(self, step: Step, retrieval: Retrieval, found: Found) -> tuple[Evidence, ...]:
         """The entries that may be meant: known other kinds and the anchors themselves are refused."""
-        themselves = {e.entry_id for r in keys.anchors(step) if r.kind == "step" for e in found.steps[r.step]}
-        kept = sieve.sifted(step, [e for e in retrieval.entries if e.entry_id not in themselves])
+        anchors = [e for r in keys.anchors(step) if r.kind == "step" for e in found.steps[r.step]]
+        themselves = {e.entry_id for e in anchors}
+        others = [e for e in retrieval.entries if e.entry_id not in themselves]
+        kept = sieve.sifted(step, [e for e in others if not sieve.is_piece_of(e, anchors)])
         if len(kept) < len(retrieval.entries):
             refused = sorted({e.label for e in retrieval.entries} - {e.label for e in kept})
             why = "another kind: " + ", ".join(refused) if refused else "the reference itself, or parts of others"
@@ -289,6 +291,14 @@ class Run:
             if {plain, REGION_NAMES.get(plain, plain)} & wanted or plain.replace(" ", "") == asked.replace(" ", ""):
                 return name
         return None
+
+    def window(self, plan: Plan) -> Window:
+        """The time asked about, for a question whose target is no thing. Raises UnsupportedQuestion."""
+        steps: list[tuple[Evidence, ...]] = []
+        if len(plan.steps) > 1:
+            before = plan.model_copy(update={"steps": plan.steps[:-1], "ego": (), "to_other": None})
+            steps = self.execute(before, present_only=False).steps
+        return self._window(plan, steps)
 
     def _window(self, plan: Plan, steps: list[tuple[Evidence, ...]]) -> Window:
         def events_of(key: EventKey) -> Sequence[Event]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from r4_ros.core.model import NS_PER_S, Evidence, Order, Query, SpatialConstraint, TrailPoint, Verdict
 from r4_ros.core.model import Reference as Near
-from r4_ros.reasoner import lexicon, moments, sieve, wording
+from r4_ros.reasoner import lexicon, sieve, wording
 from r4_ros.reasoner.draft import Draft, not_seen, unsupported
 from r4_ros.reasoner.keys import Form, Plan
-from r4_ros.reasoner.moments import Times, Window
+from r4_ros.reasoner.moments import Window
 from r4_ros.reasoner.run import LIMIT, Run, plain
 
 SURE = 0.9
+VAGUE_NS = 2 * NS_PER_S
 LATE_NS = 10 * NS_PER_S  # a pose that is older says nothing of the time asked about
 
 
@@ -35,7 +36,8 @@ def _listed(run: Run, plan: Plan, names: tuple[str, ...], noun: str) -> Draft:
     told = f"I know {wording.plural(first, len(names))} {rest}: {wording.listed(names, 20)}."
     value = {Form.COUNT: len(names), Form.EXISTS: bool(names)}.get(plan.form, names)
     known = run.retrieve(Query(order=Order.LAST_SEEN, limit=LIMIT), "a thing of each").entries
-    cited = {name: e for e in reversed(known) for name in (e.agent_id, *e.regions) if name in names}
+    things = [e for e in known if lexicon.kind_of(e.label) != sieve.ROBOT]
+    cited = {name: e for e in reversed(things) for name in (e.agent_id, *e.regions) if name in names}
     return Draft(told, Verdict.ANSWERED, value, tuple(cited[n] for n in names if n in cited), SURE)
 
 
@@ -65,7 +67,7 @@ def _rooms(run: Run, plan: Plan) -> Draft:
 
 def _whereabouts(run: Run, plan: Plan, agents: tuple[str, ...]) -> Draft:
     """Where robots were at the time asked about, by their trails, and what is beside them."""
-    window = moments.resolve(plan.target.temporal, Times(run.now_ns, run.zone, lambda key: ()))
+    window = run.window(plan)
     found = [(agent, *_place(run, agent, window)) for agent in agents]
     told, cited, first = [], [], None
     for agent, point, beside in found:
@@ -80,6 +82,10 @@ def _whereabouts(run: Run, plan: Plan, agents: tuple[str, ...]) -> Draft:
     text = f"{'; '.join(told)}."
     if first is None or not cited:
         return not_seen(text)
+    event = window.event
+    if event is not None and event.latest_ns - event.earliest_ns > VAGUE_NS:
+        text = f"That was {wording.between(event.earliest_ns, event.latest_ns, run.now_ns)}, no better known. {text}"
+        return Draft(text, Verdict.AMBIGUOUS, None, tuple(cited), SURE / 2)
     if len(agents) > 1:
         return Draft(text, Verdict.AMBIGUOUS, None, tuple(cited), SURE / 2)
     return Draft(text, Verdict.ANSWERED, first.pose.position, tuple(cited), SURE, run.ego_frame)

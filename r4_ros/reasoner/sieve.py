@@ -34,6 +34,13 @@ def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tup
     return whole(better or kept)
 
 
+def is_piece_of(evidence: Evidence, anchors: Sequence[Evidence]) -> bool:
+    """Whether an entry is a part of one of the things referred to, or the reverse: the rim of a sink in the sink."""
+    kind = lexicon.kind_of(evidence.label) or evidence.label
+    alike = [a for a in anchors if (lexicon.kind_of(a.label) or a.label) == kind]
+    return any(_holds(a, evidence) or _holds(evidence, a) or _chips(a, evidence) for a in alike)
+
+
 def is_meant(step: Step, evidence: Evidence) -> bool:
     """Whether an entry may be what a step asks for: the words know no reason against it."""
     semantic = step.semantic

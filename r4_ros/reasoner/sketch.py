@@ -16,6 +16,7 @@ ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
 SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
+TOWARDS = frozenset("to at for".split())
 STANDING = frozenset("is are was were am 's 're 'm be been in at now exactly located standing right then".split())
 ABSTRACT = frozenset(
     "record chance way time moment case front turn degree direction amount number position total location bit".split()
@@ -46,11 +47,15 @@ class Sketch:
 
 def find_agents(sketch: Sketch) -> None:
     """Robots that are named as who saw it ('what did robot2 see')."""
+    apart = tuple(w for w in sketch.reading.words if ROBOT.match(w.lower) and sketch.reading.phrase_at(w.i) is None)
     sees = any(w.lemma in forms.SEE_LEMMAS | {"know", "say"} for w in sketch.reading.words)
     found = tuple(p for p in sketch.reading.phrases if _is_agent(sketch, p) and p.start not in sketch.masked)
     if sees and found:
         sketch.agents = tuple(p.noun for p in found)
         sketch.agent_phrases = found
+    elif sees and apart:
+        sketch.agents = tuple(w.lower for w in apart)
+        sketch.used.update(w.i for w in apart)
 
 
 def _is_agent(sketch: Sketch, phrase: NounPhrase) -> bool:
@@ -132,7 +137,7 @@ def _says_more(sketch: Sketch, target: NounPhrase) -> bool:
     """Whether other things or places are named beside the target."""
     rest = [i for i in range(sketch.ask.start, sketch.end) if not target.start <= i < target.end]
     others = any(sketch.reading.phrase_at(i) is not None and i >= sketch.ask.end for i in rest)
-    return others or any(sketch.reading.words[i].tag == "IN" and i not in sketch.masked for i in rest)
+    return others or any(sketch.reading.words[i].tag == "IN" and sketch.reading.lowers[i] not in TOWARDS for i in rest)
 
 
 def purpose_at(sketch: Sketch) -> int:

@@ -239,6 +239,9 @@ def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
         room_of = reading.phrase_at(phrase.end + 1) if reading.lowers[phrase.end : phrase.end + 1] == ("of",) else None
         if room_of is not None and lexicon.is_room(room_of.noun) and lexicon.kind_of(phrase.noun) is not None:
             found.append(Place(R.IN, phrase.end, room_of.end, anchor=room_of, subject=phrase))
+        holds = reading.lowers[phrase.start - 1 : phrase.start] in (("do",), ("does",), ("did",))
+        if holds and lexicon.is_room(phrase.noun) and reading.lowers[phrase.end : phrase.end + 1] == ("have",):
+            found.append(Place(R.IN, phrase.start, phrase.end + 1, anchor=phrase))
         left = reading.lowers[phrase.start - 1 : phrase.start] == ("from",) and lexicon.is_room(phrase.noun)
         if left and any(w.lemma in LEAVING or w.lower in ("gone", "missing") for w in reading.words):
             found.append(Place(R.IN, phrase.start - 1, phrase.end, anchor=phrase))

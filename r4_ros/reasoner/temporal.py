@@ -234,6 +234,8 @@ def event_word(reading: Reading, i: int) -> EventName | None:
     word = reading.words[i]
     if word.lower in ("gone", "missing"):
         return "disappeared"
+    if word.lemma in ("come", "bring", "put") and reading.lowers[i + 1 : i + 2] == ("back",):
+        return "reappeared"
     if not word.tag.startswith("VB") and word.lower not in ("moved", "removed", "disappeared"):
         return None
     if word.lemma == "take" and word.tag not in ("VBN", "VBD"):

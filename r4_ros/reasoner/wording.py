@@ -53,7 +53,7 @@ def age(seconds: float) -> str:
 def ago(stamp_ns: int, now_ns: int) -> str:
     """'12 s ago', 'just now'."""
     seconds = (now_ns - stamp_ns) / NS_PER_S
-    return "just now" if abs(seconds) < 0.5 else f"{age(seconds)} ago" if seconds > 0 else f"in {age(seconds)}"
+    return "just now" if round(abs(seconds)) == 0 else f"{age(seconds)} ago" if seconds > 0 else f"in {age(seconds)}"
 
 
 def between(early_ns: int, late_ns: int, now_ns: int) -> str:
@@ -156,6 +156,11 @@ def inventory(evidence: Sequence[Evidence], limit: int = 8) -> str:
     """'a red cup, 2 chairs and a tv', in the order found."""
     counts = Counter(thing(e) for e in evidence)
     return listed([article(name) if n == 1 else plural(name, n) for name, n in counts.items()], limit)
+
+
+def its(evidence: Sequence[Evidence]) -> str:
+    """'its' or 'their'."""
+    return "their" if len(evidence) > 1 or any(is_plural(e.label) for e in evidence) else "its"
 
 
 def capital(text: str) -> str:

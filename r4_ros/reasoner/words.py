@@ -210,6 +210,7 @@ STANDS_FOR = """
 tv > monitor
 monitor > tv
 table > desk, nightstand
+soap > soap dispenser
 desk > dining table
 """
 """kind > kinds that people call so too, where there is nothing better."""

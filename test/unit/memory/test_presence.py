@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r4_ros.core.model import FOREVER, EntryState, EventKind, Presence
+from r4_ros.core.model import (
+    FOREVER,
+    EntryState,
+    EventKind,
+    Presence,
+    Query,
+    TemporalConstraint,
+    TemporalKind,
+)
 from r4_ros.memory.presence import present_at, seen, state_at
 
 S = 1_000_000_000
@@ -219,3 +227,19 @@ def test_the_link_waits_until_the_new_one_was_seen_well(memory: Any, robot: Any,
         robot.where = (0, 5, 0) if t % 2 else (2, 3, 1.57)
         memory.ingest(robot.frame(t, mug.at(2, 5, 0.8)))
     assert memory.entries()[1].moved_from == old.entry_id
+
+
+def test_what_was_seen_elsewhere_was_no_longer_at_its_old_place(memory: Any, robot: Any, thing: Any) -> None:
+    memory.ingest(robot.frame(1, thing("mug", (2, 0, 0.8))))
+    (old,) = memory.entries()
+    robot.where = (0, 5, 0)
+    memory.ingest(robot.frame(10, thing("mug", (2, 5, 0.8))))
+    robot.where = (0, 0, 0)
+    for t in (20, 21, 22):
+        memory.ingest(robot.absent(t, old.entry_id))
+    assert memory.entries()[1].moved_from == old.entry_id
+    for at_s, count in ((5, 1), (15, 1), (25, 1)):
+        found = memory.retrieve(Query(labels=("mug",), at_ns=at_s * S)).entries
+        assert len(found) == count, at_s
+    then = TemporalConstraint(TemporalKind.PRESENT_IN, 12 * S, 30 * S)
+    assert [e.entry_id for e in memory.retrieve(Query(temporal=(then,))).entries] == [memory.entries()[1].entry_id]

@@ -236,3 +236,38 @@ def test_a_vanished_look_alike_is_not_counted_with_the_living(home: Any, ask: As
     gone = replace(make("old", "tv", (8.6, 2, 1.2), (0.1, 1.3, 0.8)), state=EntryState.GONE)
     home.entries.append(replace(gone, box=Box(gone.box.pose, gone.box.extent)))
     assert ask("how many tvs are there").value == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("when did the plant come back", START + 60 * NS_PER_S),
+        ("what came back", ("potted plant",)),
+        ("is the plant back", True),
+        ("how long ago did you see the tv", START + 95 * NS_PER_S),
+        ("how many chairs does the kitchen have", 2),
+        ("where were you when the mug was moved", (6.0, 2.0, 0.0)),
+        ("are the chairs in the kitchen black", True),
+    ],
+)
+def test_more_words_for_time_and_place(home: Any, ask: Ask, happened: Any, question: str, value: object) -> None:
+    home.events.append(happened(EventKind.REAPPEARED, "plant", "potted plant", 60, (8.5, 3.4, 0.4)))
+    answer = ask(question)
+    assert answer.verdict is Verdict.ANSWERED, answer.text
+    assert answer.value == value
+
+
+def test_happenings_that_may_lie_outside_the_asked_time_are_not_claimed(home: Any, ask: Ask) -> None:
+    t = [START + second * NS_PER_S for second in range(100)]
+    home.events[0] = replace(home.events[0], earliest_ns=t[10], stamp_ns=t[90], latest_ns=t[90])
+    assert ask("what was moved in the last 30 seconds").verdict is Verdict.AMBIGUOUS
+    assert ask("was the red mug moved in the last 30 seconds").verdict is Verdict.AMBIGUOUS
+    assert ask("what was moved").verdict is Verdict.ANSWERED
+    assert ask("where were you when the mug was moved").verdict is Verdict.AMBIGUOUS
+
+
+@pytest.mark.parametrize("question", ["is there space on the counter", "is there a gizmo on the counter"])
+def test_no_is_said_only_of_kinds_that_would_be_seen(home: Any, ask: Ask, question: str) -> None:
+    home.coverage = 1.0
+    assert ask(question).verdict is Verdict.NOT_SEEN
+    assert ask("is there a bottle on the counter").verdict is Verdict.ANSWERED
