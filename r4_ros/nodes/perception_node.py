@@ -28,6 +28,7 @@ from r4_ros.nodes.annotate import annotated, image_message
 from r4_ros.nodes.base import R4Node, run
 from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.memory_link import MemoryLink
+from r4_ros.nodes.tf import make_buffer
 from r4_ros.nodes.worker import Worker
 from r4_ros.perception.capture import Capture
 from r4_ros.perception.label_segmenter import load_legend
@@ -91,7 +92,9 @@ class PerceptionNode(R4Node[PerceptionConfig]):
 
     def activate(self) -> None:
         """Listen to the camera, the poses and memory."""
-        self._stream = Stream(self.pipeline.config, ToldRefusals(self._tell_refusal))
+        transforms = make_buffer(self.config.reorder_s)
+        self.get_logger().info(f"transform buffer: {transforms.name}")
+        self._stream = Stream(self.pipeline.config, ToldRefusals(self._tell_refusal), transforms)
         if self.config.label_legend:
             self._stream.legend = load_legend(self.config.label_legend)
         self._frames: Worker[Capture] = self.worker(
@@ -228,6 +231,7 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         values.update({f"refused.{reason}": count for reason, count in refused.items()})
         values.update({f"offset_s.{role}": offset for role, offset in stream.offsets_s.items()})
         values.update({f"time_s.{stage}": spent for stage, spent in self.pipeline.timings_s.items()})
+        values["transform_buffer"] = stream.transforms.name
         values.update({"session": stream.session, "unacknowledged": self._link.unacknowledged, "lost": self._link.lost})
         return Report(problems, values)
 

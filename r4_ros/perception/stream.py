@@ -19,7 +19,7 @@ from r4_ros.perception.capture import Capture, Placement
 from r4_ros.perception.label_segmenter import load_legend
 from r4_ros.perception.refusals import Refusals
 from r4_ros.perception.sync import Match, Matcher
-from r4_ros.perception.transforms import HOUR_NS, TransformBuffer, clean, stamp_of
+from r4_ros.perception.transforms import HOUR_NS, TransformBuffer, Transforms, clean, stamp_of
 
 ROLES = (
     "color", "depth", "label", "color_info", "depth_info", "label_info", "tf", "tf_static", "odometry", "pose"
@@ -43,10 +43,12 @@ class Stream:
     messages in the same order give the same captures. A live node also calls ``expire`` now and then.
     """
 
-    def __init__(self, config: PerceptionConfig, refusals: Refusals | None = None) -> None:
+    def __init__(
+        self, config: PerceptionConfig, refusals: Refusals | None = None, transforms: Transforms | None = None
+    ) -> None:
         self.config = config
         self.refusals = refusals if refusals is not None else Refusals()
-        self.transforms = TransformBuffer(reorder_s=config.reorder_s)
+        self.transforms = transforms if transforms is not None else TransformBuffer(reorder_s=config.reorder_s)
         self.legend = load_legend(config.label_legend) if config.label_legend else {}
         self.session = 0
         self.received: dict[str, int] = {}

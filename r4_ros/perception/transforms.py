@@ -1,7 +1,8 @@
-"""A small transform buffer: /tf and /tf_static in, interpolated poses out, always at a stamp and never 'the latest'."""
+"""Transforms: /tf and /tf_static in, interpolated poses out, always at a stamp and never 'the latest'."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from r4_ros.core.model import IDENTITY, Pose
 HOUR_NS = nanoseconds(3600)
 MAX_SAMPLES = 20_000  # per frame: 10 s at 2 kHz
 MAX_DEPTH = 64
+HISTORY_S = 30.0
+REORDER_S = 5.0
+MAX_GAP_S = 10.0
 
 
 @dataclass
@@ -39,18 +43,21 @@ class _Track:
             del self.stamps[:old], self.poses[:old]
 
 
-class TransformBuffer:
-    """Poses of frames in their parents over a bounded history; implements core.ports.PoseSource.
+class Transforms(ABC):
+    """What a stream keeps transforms in, whoever keeps them; implements core.ports.PoseSource.
 
-    A stamp that jumps back by more than ``reorder_s`` or ahead by more than an hour starts that frame's history anew.
-    Nothing is interpolated across a gap of more than ``max_gap_s``.
+    A stamp that jumps back by more than ``reorder_s`` or ahead by more than an hour starts that frame's history anew,
+    and so does another parent. Nothing is interpolated across a gap of more than ``max_gap_s``, nothing extrapolated.
     """
 
-    def __init__(self, history_s: float = 30.0, reorder_s: float = 5.0, max_gap_s: float = 10.0) -> None:
+    name = ""  # told in diagnostics
+
+    def __init__(
+        self, history_s: float = HISTORY_S, reorder_s: float = REORDER_S, max_gap_s: float = MAX_GAP_S
+    ) -> None:
         self._history_ns = nanoseconds(history_s)
         self._reorder_ns = nanoseconds(reorder_s)
         self._max_gap_ns = nanoseconds(max_gap_s)
-        self._tracks: dict[str, _Track] = {}
 
     def add_message(self, message: Any, static: bool, skip: Iterable[str] = ()) -> None:
         """Take a ``tf2_msgs/TFMessage``; transforms that are no rotations, and children in ``skip``, are left out."""
@@ -71,8 +78,65 @@ class TransformBuffer:
             pose = Pose(pose.position, normalized(pose.orientation))
         except InvalidArgument:
             return
-        if not all(abs(v) < 1e9 for v in pose.position):
-            return
+        if all(abs(v) < 1e9 for v in pose.position):
+            self._store(parent, child, stamp_ns, pose, static)
+
+    def lookup(self, target: str, source: str, stamp_ns: int) -> Pose:
+        """Pose of ``source`` in ``target`` at the stamp. Raises FrameRefused(NO_POSE) when it isn't known (yet)."""
+        target, source = clean(target), clean(source)
+        return IDENTITY if target == source else self._find(target, source, stamp_ns)
+
+    def knows(self, frame: str) -> bool:
+        """Whether the frame is part of the tree."""
+        return clean(frame) in self._frames()
+
+    def _missing(self, target: str, source: str) -> str:
+        """What to say when one of the two frames is not in the tree; empty: both are."""
+        known = self._frames()
+        for frame in (target, source):
+            if frame not in known:
+                return f"frame '{frame}' is not in TF (known: {', '.join(sorted(known)[:20]) or 'none'})"
+        return ""
+
+    @abstractmethod
+    def forget_after(self, stamp_ns: int) -> None:
+        """Time went back to ``stamp_ns``: drop the histories of frames that haven't noticed yet."""
+
+    @abstractmethod
+    def _frames(self) -> set[str]:
+        """All frames of the tree."""
+
+    @abstractmethod
+    def _store(self, parent: str, child: str, stamp_ns: int, pose: Pose, static: bool) -> None:
+        """Keep a valid transform."""
+
+    @abstractmethod
+    def _find(self, target: str, source: str, stamp_ns: int) -> Pose:
+        """``lookup`` of two different frames."""
+
+
+class TransformBuffer(Transforms):
+    """Poses of frames in their parents over a bounded history, in plain Python."""
+
+    name = "own"
+
+    def __init__(
+        self, history_s: float = HISTORY_S, reorder_s: float = REORDER_S, max_gap_s: float = MAX_GAP_S
+    ) -> None:
+        super().__init__(history_s, reorder_s, max_gap_s)
+        self._tracks: dict[str, _Track] = {}
+
+    def forget_after(self, stamp_ns: int) -> None:
+        """Drop the histories of frames that haven't noticed yet that time went back."""
+        limit = stamp_ns + self._reorder_ns
+        for name, track in list(self._tracks.items()):
+            if not track.static and track.stamps[-1] > limit:
+                del self._tracks[name]
+
+    def _frames(self) -> set[str]:
+        return {*self._tracks, *(track.parent for track in self._tracks.values())}
+
+    def _store(self, parent: str, child: str, stamp_ns: int, pose: Pose, static: bool) -> None:
         track = self._tracks.get(child)
         if track is None or track.parent != parent or track.static != static or self._jumped(track, stamp_ns):
             track = self._tracks[child] = _Track(parent, static)
@@ -81,28 +145,14 @@ class TransformBuffer:
         else:
             track.insert(stamp_ns, pose, self._history_ns)
 
-    def knows(self, frame: str) -> bool:
-        """Whether the frame is part of the tree."""
-        name = clean(frame)
-        return name in self._tracks or any(track.parent == name for track in self._tracks.values())
-
-    def forget_after(self, stamp_ns: int) -> None:
-        """Time went back to ``stamp_ns``: drop the histories of frames that haven't noticed yet."""
-        limit = stamp_ns + self._reorder_ns
-        for name, track in list(self._tracks.items()):
-            if not track.static and track.stamps[-1] > limit:
-                del self._tracks[name]
-
-    def lookup(self, target: str, source: str, stamp_ns: int) -> Pose:
-        """Pose of ``source`` in ``target`` at the stamp. Raises FrameRefused(NO_POSE) when it isn't known (yet)."""
-        target, source = clean(target), clean(source)
-        if target == source:
-            return IDENTITY
+    def _find(self, target: str, source: str, stamp_ns: int) -> Pose:
         up_source = self._chain(source)
         up_target = self._chain(target)
         shared = next((name for name in up_source if name in up_target), None)
         if shared is None:
-            raise FrameRefused(RefusalReason.NO_POSE, self._explain(target, source, up_target, up_source))
+            roots = f"their roots are {up_target[-1]} and {up_source[-1]}"
+            apart = f"'{target}' and '{source}' are not connected in TF: {roots}"
+            raise FrameRefused(RefusalReason.NO_POSE, self._missing(target, source) or apart)
         source_in_shared = self._climb(up_source[: up_source.index(shared)], stamp_ns)
         target_in_shared = self._climb(up_target[: up_target.index(shared)], stamp_ns)
         return compose(inverse(target_in_shared), source_in_shared)
@@ -145,13 +195,6 @@ class TransformBuffer:
         if end - begin > self._max_gap_ns:
             raise FrameRefused(RefusalReason.NO_POSE, f"{edge}: no transform for {seconds(end - begin):.1f} s")
         return interpolate(track.poses[after - 1], track.poses[after], (stamp_ns - begin) / (end - begin))
-
-    def _explain(self, target: str, source: str, up_target: list[str], up_source: list[str]) -> str:
-        for frame in (target, source):
-            if not self.knows(frame):
-                known = sorted({*self._tracks, *(track.parent for track in self._tracks.values())})
-                return f"frame '{frame}' is not in TF (known: {', '.join(known[:20]) or 'none'})"
-        return f"'{target}' and '{source}' are not connected in TF: their roots are {up_target[-1]} and {up_source[-1]}"
 
 
 def clean(frame: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace as Message
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from r4_ros.core.geometry import rotation_matrix
 from r4_ros.core.model import IDENTITY, NS_PER_S, Intrinsics, Pose, Vec3
+from r4_ros.perception.transforms import TransformBuffer, Transforms
 
 
 class Messages:
@@ -86,6 +88,17 @@ class Messages:
 @pytest.fixture(scope="session")
 def messages() -> Messages:
     return Messages()
+
+
+@pytest.fixture(scope="session", params=["own", pytest.param("tf2", marks=pytest.mark.ros)])
+def new_buffer(request: pytest.FixtureRequest) -> Callable[..., Transforms]:
+    """Makes a transform buffer: ours, and tf2's where that is installed."""
+    if request.param == "own":
+        return TransformBuffer
+    pytest.importorskip("tf2_py", reason="needs tf2_py of a ROS installation")
+    from r4_ros.nodes.tf import Tf2Buffer
+
+    return Tf2Buffer
 
 
 class Scene:

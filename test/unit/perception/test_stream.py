@@ -21,6 +21,11 @@ MS = NS_PER_S // 1000
 MAP_TO_CAMERA = Pose((1.0, 2.0, 3.0))
 
 
+@pytest.fixture(autouse=True)
+def _with_either_buffer(new_buffer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("r4_ros.perception.stream.TransformBuffer", new_buffer)
+
+
 class Robot:
     """Feeds a stream as a camera with a depth camera beside it."""
 
