@@ -34,7 +34,7 @@ def version() -> str:
 def generate_interfaces() -> list[Path]:
     """Run CMake on msg/, srv/ and action/ into build/; return the folders laid out like a prefix."""
     staged = [cmake_install(ROOT, ROOT / "build" / "interfaces", "-DR4_INTERFACES_ONLY=ON")]
-    if not any((dist.metadata["Name"] or "").endswith("tf2-msgs") for dist in distributions()):
+    if not any((dist.metadata["Name"] or "").replace("_", "-").endswith("tf2-msgs") for dist in distributions()):
         # The type of /tf isn't among the wheels: one message with one field.
         staged.append(cmake_install(ROOT / ".ci" / "tf2_msgs", ROOT / "build" / "tf2_msgs"))
     return staged
