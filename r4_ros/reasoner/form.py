@@ -163,7 +163,7 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
         verbs = any(w.tag in ("VBD", "VBN", "VBG", "IN") for w in reading.words[start + 3 : end])
         return Ask(Form.ATTRIBUTE, start, start + 2, Asked.SIZE) if size and not verbs else _duration(start)
     if following in SIZE_WORDS or following == "old":
-        return Ask(Form.ATTRIBUTE, start, start + 2, Asked.SIZE if following != "old" else Asked.OTHER)
+        return Ask(Form.ATTRIBUTE, start, start + 2, Asked.OTHER if following in ("old", "heavy") else Asked.SIZE)
     if lemmas & {"exit", "leave", "get", "reach"} and set(lowers[start:end]) & {"i", "we"}:
         return Ask(Form.NAVIGATE, start, start + 1)
     return Ask(Form.EXPLAIN, start, start + 1)

@@ -73,7 +73,7 @@ def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     name = wording.thing(best)
     was = wording.be(name, found.window.bounded)
     some = len(holding) < len(found.evidence)
-    text = f"{'No' if claim.negate else 'Yes'}: the {name} {wording.be(name)}{place}; "
+    text = f"{'No' if claim.negate else 'Yes'}: the {name} {was}{place}; "
     text += f"{'they' if wording.is_plural(name) else 'it'} {was} {wording.spot(best, place)}, seen {seen}."
     if some and plan.target.plural:
         there = {e.entry_id for e in holding}

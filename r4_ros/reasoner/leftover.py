@@ -63,6 +63,8 @@ def _beyond(sketch: Sketch) -> str:
     pairs = list(zip(lowers, (*lowers[1:], ""), strict=True))
     if "tomorrow" in lowers or any(a in ("will", "'ll", "shall") and b != "you" for a, b in pairs):
         return "what will be isn't in this memory: it knows what was seen"
+    if len(sketch.agents) > 1:
+        return "ask of one robot at a time"
     if sketch.target is not None and sketch.target.noun in ("nothing", "nobody"):
         return "ask it the other way round: 'is there anything ..'"
     if sketch.reading.lowers[sketch.ask.start : sketch.ask.start + 1] == ("whose",):

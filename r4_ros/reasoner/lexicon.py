@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from functools import lru_cache
 
 from r4_ros.reasoner import words
@@ -23,6 +24,7 @@ VOCABULARY = frozenset(KIND_OF) | frozenset(NARROWER)
 PERSONS = frozenset("people persons somebody someone anybody anyone everybody everyone nobody human humans".split())
 """Words that mean just a person."""
 ALWAYS_PLURAL = frozenset("stairs glasses scissors clothes blinds skis".split())
+SHORTEST, ALIKE = 4, 0.75
 LONGEST = max(len(name.split()) for name in VOCABULARY)
 
 
@@ -84,6 +86,13 @@ def wider(noun: str) -> str:
         if kind in narrow and wide in SYNONYMS and wide not in NARROWER.get(kind, ()):
             return wide
     return ""
+
+
+def respelled(noun: str) -> str:
+    """The known name that an unknown one may be a misspelling of; '' if there is none."""
+    if len(noun) < SHORTEST or kind_of(noun) is not None:
+        return ""
+    return next(iter(difflib.get_close_matches(noun, sorted(VOCABULARY), 1, ALIKE)), "")
 
 
 def same_kind(noun: str, label: str) -> bool | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
-from r4_ros.core.model import EntryState, Question, TraceStep, Verdict
+from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, TraceStep, Verdict
 from r4_ros.core.ports import Memory
 from r4_ros.reasoner import explain, judge_time, lexicon, parse, selves, wording, words
 from r4_ros.reasoner.decompose import plan as decompose
@@ -172,6 +173,10 @@ def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
         (i, a) for i, step in enumerate(plan.steps) for a in step.semantic.attributes if not a.name or a.name == "owner"
     ]
     unchecked = [a.value for i, a in loose if not all(_tells(e.label, e.description, a.value) for e in found.steps[i])]
+    unsure = _maybe_gone(found, draft)
+    if unsure and draft.verdict is Verdict.ANSWERED:
+        text = f"{draft.text} {unsure}"
+        return replace(draft, text=text, verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
     taken = _taken_for(found)
     if taken and draft.verdict in (Verdict.ANSWERED, Verdict.STALE):
         return replace(draft, text=f"{draft.text} {taken}", verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
@@ -179,6 +184,34 @@ def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
         return draft
     note = f"Whether it is {wording.listed([repr(u) for u in unchecked])} I can't tell."
     return replace(draft, text=f"{draft.text} {note}", verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+
+
+def _maybe_gone(found: Found, draft: Draft) -> str:
+    """What was last seen before the asked time and later found gone may have left by then, or not."""
+    window = found.window
+    start = window.at_ns if window.at_ns is not None and not window.instants else window.start_ns
+    if not window.bounded or window.event is not None or found.plan.form is Form.WHEN:
+        return ""
+    of_one = found.plan.form in (Form.EXISTS, Form.LOCATE)
+    cited = draft.evidence[:1] if of_one else draft.evidence
+    targets = {e.entry_id for e in found.evidence}
+    lost = [e for e in found.retrieval.events if e.kind is EventKind.DISAPPEARED and e.earliest_ns < start]
+    left = [e for e in cited if e.entry_id in targets and _left_around(e, start, lost)]
+    if not left:
+        return ""
+    names = wording.listed([f"the {wording.thing(e)}" for e in left])
+    return f"Whether {names} had left by then I can't tell."
+
+
+def _left_around(evidence: Evidence, start_ns: int, lost: Sequence[Event]) -> bool:
+    """Whether its last sighting before a time is one after which it was found to have left."""
+    for event in lost:
+        seen_since = any(s.start <= start_ns and s.end - 1 > event.earliest_ns for s in evidence.sightings)
+        if event.entry_id == evidence.entry_id and not seen_since:
+            return True
+    gone = evidence.state is EntryState.GONE and evidence.last_seen < start_ns
+    there = evidence.present
+    return gone or (there is not None and there.last_seen < start_ns and there.end < FOREVER)
 
 
 def _taken_for(found: Found) -> str:

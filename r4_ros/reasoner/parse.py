@@ -137,6 +137,7 @@ def clean(text: str) -> str:
     text = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
     text = re.sub(r"\s+", " ", text).strip()
     text = re.sub(r"\bno\. of\b", "number of", text, flags=re.IGNORECASE)
+    text = re.sub(r"^were (is|are|'s) ", r"where \1 ", text, flags=re.IGNORECASE)
     text = RUDE.sub("", text).strip()
     if not re.search(r"\w", text):
         raise UnsupportedQuestion("there is no question")

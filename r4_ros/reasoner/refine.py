@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from r4_ros.core.model import Verdict
-from r4_ros.reasoner import lexicon
+from r4_ros.reasoner import lexicon, wording
 from r4_ros.reasoner.draft import noun, place_asked
 from r4_ros.reasoner.keys import Form, Plan, Step
 from r4_ros.reasoner.run import Found, UnknownRegion
@@ -41,6 +41,11 @@ def relaxations(plan: Plan, found: Found | None, unknown: UnknownRegion | None) 
         wider = step.semantic.model_copy(update={"text": wide, "labels": lexicon.labels_for(wide)})
         other = _with(plan, index, step.model_copy(update={"semantic": wider}))
         yield Relaxation(other, "kind", f"A {wide} may be meant:", Verdict.AMBIGUOUS)
+    spelled = lexicon.respelled(step.semantic.text) if not step.semantic.name and not wide else ""
+    if spelled:
+        meant = step.semantic.model_copy(update={"text": spelled, "labels": lexicon.labels_for(spelled)})
+        other = _with(plan, index, step.model_copy(update={"semantic": meant}))
+        yield Relaxation(other, "region", f"If {wording.article(spelled)} is meant:", Verdict.AMBIGUOUS)
     target = plan.target
     if target.temporal and plan.form in (Form.EXISTS, Form.LOCATE, Form.IDENTIFY, Form.ATTRIBUTE, Form.VERIFY):
         other = _with(plan, -1, target.model_copy(update={"temporal": ()}))

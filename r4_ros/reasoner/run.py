@@ -169,6 +169,8 @@ class Run:
             query = self.query(plan, step, found, states)
             if index == len(plan.steps) - 1 and _asks_events(plan):
                 query = replace(query, with_events=True, states=(), temporal=self._changed(plan, found))
+            elif index == len(plan.steps) - 1 and found.window.bounded:
+                query = replace(query, with_events=True)
             found.retrieval = self.retrieve(query, explain.step_text(plan, index))
             picked = self.picked(step, found.retrieval, found)
             if not picked and index < len(plan.steps) - 1 and query.at_ns is not None:

@@ -16,6 +16,7 @@ ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
 SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
+IMAGINED_TO = frozenset(", ? what where which who how".split())
 TOWARDS = frozenset("to at for".split())
 STANDING = frozenset("is are was were am 's 're 'm be been in at now exactly located standing right then".split())
 ABSTRACT = frozenset(
@@ -122,10 +123,19 @@ def subject(sketch: Sketch) -> Literal["thing", "robot", "robots", "rooms"]:
     if ask.form is Form.LOCATE:
         rest = [i for i in range(ask.end, sketch.end) if i not in sketch.masked and lowers[i] not in STANDING]
         robots = tuple(lowers[i] for i in rest if ROBOT.match(lowers[i]))
+        named = sketch.reading.phrase_at(rest[0]) if rest else None
+        if named is not None and ROBOT.match(named.noun) and rest == list(range(named.start, named.end)):
+            robots, rest = (named.noun,), []
+            sketch.used.update(range(named.start, named.end))
+            sketch.agents = robots
+            return "robot"
         if rest and all(lowers[i] in EGO_WORDS or ROBOT.match(lowers[i]) for i in rest):
             sketch.agents = sketch.agents or robots
             sketch.used.update(rest)
             return "robot"
+    own_rooms = (Form.VERIFY, Form.LOCATE, Form.NAVIGATE, Form.DIRECTION, Form.DISTANCE)
+    if target is not None and ask.form in own_rooms and lexicon.is_room(target.noun):
+        return "rooms"
     if target is None or target.modifiers or sketch.places or _says_more(sketch, target):
         return "thing"
     if ask.form in (Form.COUNT, Form.IDENTIFY, Form.EXISTS) and target.noun == "robot" and not sketch.mentions:
@@ -177,7 +187,7 @@ def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
         )
         if opens:
             end = next(
-                (k for k in range(i, len(reading.lowers)) if reading.lowers[k] in (",", "?")), len(reading.lowers)
+                (k for k in range(i, len(reading.lowers)) if reading.lowers[k] in IMAGINED_TO), len(reading.lowers)
             )
             spans.append((i, end))
     return spans

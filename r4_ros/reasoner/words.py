@@ -4,7 +4,7 @@ from __future__ import annotations
 
 KINDS = """
 cup = mug, coffee cup, coffee mug, teacup, tea cup, tea mug, drinking cup
-tv = television, television set, telly, tv set, tvmonitor, tv monitor, tv screen, television screen
+tv = tele, television, television set, telly, tv set, tvmonitor, tv monitor, tv screen, television screen
 tv stand = tv bench, tv unit, tv cabinet, media console
 monitor = screen, computer monitor, computer screen, display, desktop monitor
 couch = sofa, settee, loveseat, love seat

@@ -271,3 +271,41 @@ def test_no_is_said_only_of_kinds_that_would_be_seen(home: Any, ask: Ask, questi
     home.coverage = 1.0
     assert ask(question).verdict is Verdict.NOT_SEEN
     assert ask("is there a bottle on the counter").verdict is Verdict.ANSWERED
+
+
+def test_what_may_have_left_by_then_is_no_certain_answer(home: Any, ask: Ask) -> None:
+    t = [START + second * NS_PER_S for second in range(101)]
+    home.events[1] = replace(home.events[1], earliest_ns=t[60], stamp_ns=t[90], latest_ns=t[90])
+    there = home.entries[11].present
+    home.entries[11] = replace(home.entries[11], present=replace(there, end=t[90]))
+    assert ask("was there a backpack in the living room 50 seconds ago").verdict is Verdict.ANSWERED
+    answer = ask("was there a backpack in the living room 20 seconds ago")
+    assert (answer.verdict, answer.value) == (Verdict.AMBIGUOUS, True)
+    assert "had left by then" in answer.text
+    assert ask("how many backpacks were in the living room in the last 30 seconds").verdict is Verdict.AMBIGUOUS
+
+
+@pytest.mark.parametrize(("asked", "meant"), [("where is the bakpack", "backpack"), ("where is the coutch", "couch")])
+def test_misspelt_things_are_asked_back(ask: Ask, asked: str, meant: str) -> None:
+    answer = ask(asked)
+    assert answer.verdict in (Verdict.AMBIGUOUS, Verdict.STALE)
+    assert meant in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("if I sit on the couch facing the tv what is to my left", ("chair",)),
+        ("were is the tv", (8.6, 2.0, 1.2)),
+        ("where is the robot rex", None),
+    ],
+)
+def test_without_commas_and_with_slips(ask: Ask, question: str, value: object) -> None:
+    answer = ask(question)
+    assert answer.value == (pytest.approx(value) if isinstance(value, tuple) and len(value) == 3 else value)
+
+
+def test_one_robot_at_a_time(home: Any, ask: Ask) -> None:
+    answer = ask("what has robot1 seen that robot2 has not")
+    assert answer.verdict is Verdict.UNSUPPORTED
+    assert "one robot" in answer.text
