@@ -104,7 +104,8 @@ def _holding(run: Run, found: Found, claim: Claim) -> tuple[str, list[Evidence]]
     ids = tuple(e.entry_id for e in found.evidence)
     query = Query(entry_ids=ids, spatial=(constraint,), at_ns=found.window.at_ns, limit=len(ids))
     retrieval = run.retrieve(query, f"whether it is{place}")
-    return place, [e for e in retrieval.entries if e.entry_id in ids]
+    there = {e.entry_id for e in retrieval.entries}
+    return place, [e for e in found.evidence if e.entry_id in there]  # those know what all robots saw
 
 
 def _nowhere_there(run: Run, found: Found, claim: Claim, place: str, anchors: Sequence[Evidence]) -> Draft:
