@@ -24,7 +24,7 @@ VOCABULARY = frozenset(KIND_OF) | frozenset(NARROWER)
 PERSONS = frozenset("people persons somebody someone anybody anyone everybody everyone nobody human humans".split())
 """Words that mean just a person."""
 ALWAYS_PLURAL = frozenset("stairs glasses scissors clothes blinds skis".split())
-SHORTEST, ALIKE = 4, 0.75
+SHORTEST, ALIKE = 4, 0.8
 LONGEST = max(len(name.split()) for name in VOCABULARY)
 
 

@@ -146,6 +146,8 @@ def subject(sketch: Sketch) -> Literal["thing", "robot", "robots", "rooms"]:
 def _says_more(sketch: Sketch, target: NounPhrase) -> bool:
     """Whether other things or places are named beside the target."""
     rest = [i for i in range(sketch.ask.start, sketch.end) if not target.start <= i < target.end]
+    if "next" in sketch.reading.lowers[sketch.ask.start : sketch.end]:
+        return True
     others = any(sketch.reading.phrase_at(i) is not None and i >= sketch.ask.end for i in rest)
     return others or any(sketch.reading.words[i].tag == "IN" and sketch.reading.lowers[i] not in TOWARDS for i in rest)
 
