@@ -159,7 +159,7 @@ def time_asked(run: Run, found: Found) -> str:
         absolute = wording.clock(window.at_ns, run.now_ns, run.zone)
         return f" {wording.ago(window.at_ns, run.now_ns)}" + (f" ({absolute})" if absolute else "")
     key = next(k for k in found.plan.target.temporal if k.op is window.op)
-    plain = key.seconds is not None or key.arg.split()[0] in ("yesterday", "this", "last", "today")
+    plain = key.seconds is not None or (key.arg.split() or [""])[0] in ("yesterday", "this", "last", "today")
     return f" {key.arg}" if plain else f" {key.op.value} {key.arg}"
 
 

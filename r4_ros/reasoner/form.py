@@ -213,7 +213,8 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
             go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
             return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
     whole = reading.phrase_at(start + 2) if lowers[start + 1 : start + 2] and lowers[start + 1] in BE else None
-    if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, end - 1):
+    tail = end - 2 if lowers[end - 2 : end] in (("next", "to"), ("close", "to")) else end - 1
+    if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, tail):
         return Ask(Form.LOCATE, start, start + 1)  # 'what is the mug on'
     made_of = next((k for k in range(start, end - 1) if lowers[k : k + 2] == ("made", "of")), -1)
     if made_of >= 0 and not head:

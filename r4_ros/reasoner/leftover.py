@@ -63,6 +63,9 @@ def _beyond(sketch: Sketch) -> str:
     pairs = list(zip(lowers, (*lowers[1:], ""), strict=True))
     if "tomorrow" in lowers or any(a in ("will", "'ll", "shall") and b != "you" for a, b in pairs):
         return "what will be isn't in this memory: it knows what was seen"
+    of_itself = any(m.clause < 0 and m.key.event is not None for m in sketch.mentions)
+    if of_itself and (sketch.target is None or lexicon.is_anything(sketch.target.noun)):
+        return "it isn't said before what"
     if len(sketch.agents) > 1:
         return "ask of one robot at a time"
     if sketch.target is not None and sketch.target.noun in ("nothing", "nobody"):

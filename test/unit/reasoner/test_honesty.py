@@ -309,3 +309,8 @@ def test_one_robot_at_a_time(home: Any, ask: Ask) -> None:
     answer = ask("what has robot1 seen that robot2 has not")
     assert answer.verdict is Verdict.UNSUPPORTED
     assert "one robot" in answer.text
+
+
+def test_before_needs_a_thing(ask: Ask) -> None:
+    assert ask("what was on the table before").verdict is Verdict.UNSUPPORTED
+    assert ask("what is the bowl next to").form == "locate"
