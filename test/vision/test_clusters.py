@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import trimesh
 from scipy.spatial.transform import Rotation
 
 from r4_ros.adapters.clusters import Clusters
@@ -18,6 +18,7 @@ from r4_ros.perception.lift import lift, measured_area
 from r4_ros.perception.pipeline import Pipeline
 from r4_ros.perception.stream import Stream
 
+trimesh = pytest.importorskip("trimesh", reason="needs the extra of `make setup-vision`")
 pytestmark = pytest.mark.vision
 TABLE_M = 0.75
 THINGS = {  # centre on the table (x, y) and size, metres
@@ -38,7 +39,7 @@ def clusters() -> Clusters:
     return made
 
 
-def box(size: tuple[float, ...], centre: tuple[float, ...]) -> trimesh.Trimesh:
+def box(size: tuple[float, ...], centre: tuple[float, ...]) -> Any:
     mesh = trimesh.creation.box(size)
     mesh.apply_translation(centre)
     return mesh
@@ -53,7 +54,7 @@ def looking_at(target: tuple[float, float, float]) -> np.ndarray:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-def depth_of(meshes: list[trimesh.Trimesh], rotation: np.ndarray, noise: float) -> np.ndarray:
+def depth_of(meshes: list[Any], rotation: np.ndarray, noise: float) -> np.ndarray:
     """Depth image float32; noise: standard deviation at 1 m, which grows with the square of the distance."""
     u, v = np.meshgrid(np.arange(CAMERA.width), np.arange(CAMERA.height))
     rays = np.stack([(u - CAMERA.cx) / CAMERA.fx, (v - CAMERA.cy) / CAMERA.fy, np.ones(u.shape)], -1).reshape(-1, 3)
@@ -66,7 +67,7 @@ def depth_of(meshes: list[trimesh.Trimesh], rotation: np.ndarray, noise: float) 
     return depth.reshape(CAMERA.height, CAMERA.width)
 
 
-def room() -> list[trimesh.Trimesh]:
+def room() -> list[Any]:
     return [
         box((8, 8, 0.1), (0, 0, -0.05)),
         box((8, 0.1, 4), (0, 1.5, 1)),
