@@ -49,7 +49,7 @@ class Associator:
         agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
         centres = np.array([seen[i].centre for i in open_rows])
         around = (centres[:, None] + _PART_REACH_M * _SIDES).reshape(-1, 3)
-        slots = index.grid.near(agent, map_code, np.concatenate([centres, around]))
+        slots = index.near(agent, map_code, np.concatenate([centres, around]))
         taken = [slot for slot in tracked if slot is not None]
         slots = slots[~np.isin(slots, taken)]
         columns = index.entries
