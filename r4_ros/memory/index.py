@@ -81,9 +81,8 @@ class Index:
         changes = list(changes)
         new = [after for before, after in changes if before is None]
         rows = self._append(new) if new else []
-        for before, after in changes:
-            if before is not None:
-                rows += self._change(before, after)
+        known = [(before, after) for before, after in changes if before is not None]
+        rows += self._change(known) if known else []
         placed = np.array(rows, np.int64)
         self._place(placed)
         self._take_current(np.array(sorted(after.slot for _, after in changes), np.int64), placed)
@@ -96,11 +95,9 @@ class Index:
         ids = [entry.entry_id for entry in entries]
         self.ids += ids
         self.slots.update(zip(ids, slots.tolist(), strict=True))
-        columns = self._columns(entries)
-        for name, values in columns.items():
+        for name, values in self._columns(entries).items():
             self.entries[name][first:] = values
-        self.label_holders.add(columns["label"], slots)
-        self.description_holders.add(columns["description"], slots)
+        self._hold(slots, 1)
         for stored in new:
             self._link(stored.slot, None, stored.entry)
         for table, parts in (
@@ -134,24 +131,28 @@ class Index:
             "last_seen": [e.last_seen for e in entries],
         }
 
-    def _change(self, before: Entry, stored: StoredEntry) -> list[int]:
-        """Take over an entry that was known; gives the rows of the stays that differ."""
-        slot, entry = stored.slot, stored.entry
-        self._hold(slot, -1)
-        for name, [value] in self._columns([entry]).items():
-            self.entries[name][slot] = value
-        self._hold(slot, 1)
-        self._link(slot, before, entry)
-        self._write_intervals(self.sightings, slot, before.sightings, entry.sightings)
-        self._write_intervals(self.presence, slot, before.presence, entry.presence)
-        changed = _first_difference(before.stays, entry.stays)
-        rows = self.stays.assign(slot, len(entry.stays), changed)
-        self._write_stays(rows, entry.stays[changed:])
+    def _change(self, changes: Sequence[tuple[Entry, StoredEntry]]) -> list[int]:
+        """Take over entries that were known; gives the rows of the stays that differ."""
+        slots = np.array([after.slot for _, after in changes], np.int64)
+        self._hold(slots, -1)
+        for name, values in self._columns([after.entry for _, after in changes]).items():
+            self.entries[name][slots] = values
+        self._hold(slots, 1)
+        rows, stays = list[int](), list[Stay]()
+        for before, after in changes:
+            slot, entry = after.slot, after.entry
+            self._link(slot, before, entry)
+            self._write_intervals(self.sightings, slot, before.sightings, entry.sightings)
+            self._write_intervals(self.presence, slot, before.presence, entry.presence)
+            changed = _first_difference(before.stays, entry.stays)
+            rows += self.stays.assign(slot, len(entry.stays), changed)
+            stays += entry.stays[changed:]
+        self._write_stays(rows, stays)
         return rows
 
-    def _hold(self, slot: int, sign: int) -> None:
-        self.label_holders.add([self.entries["label"][slot]], np.array([slot]), sign)
-        self.description_holders.add([self.entries["description"][slot]], np.array([slot]), sign)
+    def _hold(self, slots: Slots, sign: int) -> None:
+        self.label_holders.add(self.entries["label"][slots], slots, sign)
+        self.description_holders.add(self.entries["description"][slots], slots, sign)
 
     def _link(self, slot: int, before: Entry | None, entry: Entry) -> None:
         """What is looked up by attribute, by what is gone and by what a thing was before it moved."""
@@ -295,7 +296,7 @@ class Index:
         """Forget an entry; its slot stays empty."""
         slot, entry = stored.slot, stored.entry
         self.entries["alive"][slot] = False
-        self._hold(slot, -1)
+        self._hold(np.array([slot]), -1)
         self.zones.remove(np.array([slot]))
         del self.slots[entry.entry_id]
         self._index_attributes(slot, None)

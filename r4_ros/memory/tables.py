@@ -142,9 +142,9 @@ class Holders:
         """How many slots have each code."""
         return self._table["count"]
 
-    def add(self, codes: Sequence[int], slots: npt.NDArray[np.int64], sign: int = 1) -> None:
-        """Slots got these codes; with ``sign`` -1 they lost them."""
-        missing = max(codes) + 1 - self._table.rows
+    def add(self, codes: npt.NDArray[np.int32], slots: npt.NDArray[np.int64], sign: int) -> None:
+        """Slots got these codes (``sign`` 1) or lost them (-1)."""
+        missing = int(codes.max(initial=-1)) + 1 - self._table.rows
         if missing > 0:
             self._table.extend(missing)
         np.add.at(self._table["count"], codes, sign)
