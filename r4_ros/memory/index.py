@@ -25,6 +25,8 @@ from r4_ros.memory.zones import Narrow, Spans, Zones
 _SHARE_TO_SCAN = 6
 """From this share of all entries on (one in ...), all vectors are scanned in bytes; below, the candidates' are read."""
 
+_MOST_CELLS = 1_000_000
+
 Mask = npt.NDArray[np.bool_]
 Slots = npt.NDArray[np.int64]
 
@@ -225,11 +227,7 @@ class Index:
         slots, _ = self.zones.find(Narrow(vec3(low), vec3(high), agents=(agent,)))
         slots = np.sort(slots[self.entries["map"][slots] == map_code])
         cells = np.floor(self.entries["centre"][slots] / self._cell_m)
-        wanted = np.unique(np.floor(centres / self._cell_m), axis=0)
-        near = np.zeros(len(slots), bool)
-        for cell in wanted:
-            near |= (np.abs(cells - cell) <= 1).all(axis=1)
-        return slots[near]
+        return slots[_beside(cells, np.floor(centres / self._cell_m))]
 
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
@@ -309,6 +307,22 @@ class Index:
         texts = self.labels.nbytes() + self.descriptions.nbytes()
         held = self.label_holders.nbytes() + self.description_holders.nbytes()
         return sum(table.nbytes() for table in tables) + texts + held + self.zones.nbytes()
+
+
+def _beside(cells: FloatArray, others: FloatArray) -> Mask:
+    """Which cells [n, 3] are one of the others [m, 3] or touch one."""
+    first = others.min(axis=0) - 1
+    shape = (others.max(axis=0) - first + 2).astype(np.int64)
+    if shape.prod(dtype=float) > _MOST_CELLS:
+        return np.asarray((np.abs(cells[:, None] - others).max(axis=2) <= 1).any(axis=1))
+    taken = np.zeros(shape, bool)
+    taken[tuple((others - first).astype(np.int64).T)] = True
+    for axis in range(3):
+        ahead, behind = np.roll(taken, 1, axis), np.roll(taken, -1, axis)  # the outermost cells are free
+        taken = taken | ahead | behind
+    inside: Mask = ((cells >= first) & (cells < first + shape)).all(axis=1)
+    inside[inside] = taken[tuple((cells[inside] - first).astype(np.int64).T)]
+    return inside
 
 
 def _half_axes(box: Box) -> tuple[Any, ...]:
