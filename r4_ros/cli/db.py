@@ -34,22 +34,33 @@ def info(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
     _print_info(found)
 
 
-def verify(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
-    """Check the file and whether its content fits together; exit status 1 where it doesn't."""
-    problems = _problems(db)
+def verify(
+    db: Db = Path("r4.db"),
+    acks: Annotated[Path | None, typer.Option(help="a file of acknowledged observation ids, one a line")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the file and whether its content fits together; exit status 1 where it doesn't.
+
+    With --acks also whether every acknowledged observation is there.
+    """
+    problems, missing = _checked(db, acks)
     if as_json:
-        print(json.dumps({"path": str(db), "integrity": "damaged" if problems else "ok", "problems": problems}))
+        found = {"path": str(db), "integrity": "damaged" if problems else "ok", "problems": problems}
+        print(json.dumps(found if missing is None else {**found, "missing": missing}))
     else:
         print("\n".join(problems) if problems else f"{db}: sound")
-    if problems:
+        if missing is not None:
+            print(f"{missing} acknowledged observations are missing")
+    if problems or missing:
         raise typer.Exit(1)
 
 
-def _problems(db: Path) -> list[str]:
-    """What is wrong with the file, without reading it all as a library would."""
+def _checked(db: Path, acks: Path | None) -> tuple[list[str], int | None]:
+    """What is wrong with the file, not reading it all as a library would, and how many acknowledged ids it lacks."""
     from r4_ros.core.errors import SchemaError, StoreError
     from r4_ros.memory.sqlite_store import SqliteStore
 
+    acknowledged = None if acks is None else _acknowledged(acks)
     try:
         store = SqliteStore(db, read_only=True)
     except SchemaError:
@@ -57,10 +68,27 @@ def _problems(db: Path) -> list[str]:
     except StoreError as error:
         if not db.is_file():
             raise
-        return [str(error)]
-    problems = store.problems()
-    store.close()
-    return problems
+        return [str(error)], None if acknowledged is None else len(acknowledged)
+    try:
+        problems = store.problems()
+        if acknowledged is None:
+            return problems, None
+        return problems, len(acknowledged.difference(store.observation_ids()))
+    except StoreError as error:
+        return [str(error)], None if acknowledged is None else len(acknowledged)
+    finally:
+        store.close()
+
+
+def _acknowledged(acks: Path) -> set[str]:
+    """The ids in a file; a last line without its end was being written when its writer was killed and is none."""
+    from r4_ros.core.errors import InvalidArgument
+
+    try:
+        text = acks.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"{acks}: the acknowledgements can't be read ({error})") from None
+    return {line.strip() for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()}
 
 
 def _opened(db: Path) -> Library:

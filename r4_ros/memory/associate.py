@@ -7,13 +7,14 @@ The centre of what is seen of a large thing says little of the thing's: a view i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import aligned_iou
-from r4_ros.core.model import Entry, FloatArray
+from r4_ros.core.model import Entry, FloatArray, Observation
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.stays import FrameContext, Seen
 
@@ -26,6 +27,15 @@ _LEAVE = 1.2
 """Cost of taking an observation for something new; above that of any allowed match (at most 1)."""
 _OLDER = 0.15
 """Added for entries from before time was set back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Observations (rows) and slots (columns; both by their places in lists) that may be one thing, and the costs."""
+
+    row: Slots
+    column: Slots
+    cost: FloatArray
 
 
 class Associator:
@@ -49,7 +59,7 @@ class Associator:
         agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
         centres = np.array([seen[i].centre for i in open_rows])
         around = (centres[:, None] + _PART_REACH_M * _SIDES).reshape(-1, 3)
-        slots = index.grid.near(agent, map_code, np.concatenate([centres, around]))
+        slots = index.near(agent, map_code, np.concatenate([centres, around]))
         taken = [slot for slot in tracked if slot is not None]
         slots = slots[~np.isin(slots, taken)]
         columns = index.entries
@@ -57,46 +67,60 @@ class Associator:
         possible = ~older | (columns["last_seen"][slots] <= context.stamp_ns)
         slots, older = slots[possible], older[possible]
         if slots.size:
-            costs = self._costs([seen[i] for i in open_rows], centres, slots) + np.where(older, _OLDER, 0.0)
-            for row, column in _assign(costs):
+            pairs = self._pairs([seen[i] for i in open_rows], centres, slots)
+            pairs = replace(pairs, cost=pairs.cost + np.where(older[pairs.column], _OLDER, 0.0))
+            for row, column in _assign(pairs):
                 result[open_rows[row]] = int(slots[column])
         return result
 
-    def _costs(self, seen: Sequence[Seen], centres: FloatArray, slots: Slots) -> FloatArray:
-        """Cost of each pair [observations, slots], 0..1; _NEVER where it isn't allowed."""
+    def _pairs(self, seen: Sequence[Seen], centres: FloatArray, slots: Slots) -> _Pairs:
+        """The pairs of an observation and a slot that are allowed, with their costs, 0..1."""
         config, columns = self._config, self._index.entries
         extents = np.array([s.extent for s in seen])
-        low, high = columns["low"][slots], columns["high"][slots]
-        distance = np.linalg.norm(centres[:, None] - columns["centre"][slots][None], axis=2)
-        largest = np.maximum(extents.max(axis=1)[:, None], (high - low).max(axis=1)[None])
+        seen_low, seen_high = centres - extents / 2, centres + extents / 2
+        low, high, centre = columns["low"][slots], columns["high"][slots], columns["centre"][slots]
+        close, touch = np.ones((2, len(seen), len(slots)), bool)
+        for i in range(3):
+            close &= np.abs(centres[:, i, None] - centre[:, i]) < config.epsilon_max_m
+            touch &= seen_low[:, i, None] - high[:, i] < 2 * _PART_PAD_M
+            touch &= low[:, i] - seen_high[:, i, None] < 2 * _PART_PAD_M
+        row, column = np.nonzero(close | touch)
+        seen_low, seen_high, extents = seen_low[row], seen_high[row], extents[row]
+        low, high = low[column], high[column]
+        distance = np.linalg.norm(centres[row] - centre[column], axis=1)
+        largest = np.maximum(extents.max(axis=1), (high - low).max(axis=1))
         epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
-        alike = self._similarity(seen, slots) >= config.label_similarity
-        seen_low, seen_high = (centres - extents / 2)[:, None], (centres + extents / 2)[:, None]
-        part = _shared(seen_low, seen_high, low[None], high[None]) > _PART_SHARE
+        alike = self._similarity(seen, row, slots[column]) >= config.label_similarity
+        part = _shared(seen_low, seen_high, low, high) > _PART_SHARE
         near = ((distance < epsilon) | part) & alike
-        overlap = aligned_iou(seen_low, seen_high, low[None], high[None])
-        volumes = extents.prod(axis=1)[:, None] / np.maximum((high - low).prod(axis=1)[None], 1e-12)
+        overlap = aligned_iou(seen_low, seen_high, low, high)
+        volumes = extents.prod(axis=1) / np.maximum((high - low).prod(axis=1), 1e-12)
         same_space = (overlap > config.overlap_iou) & (volumes > 0.5) & (volumes < 2)
         # the square root makes one exact match worth more than two middling ones
         cost = np.minimum(1.0, np.sqrt(distance / epsilon)) * np.where(alike, 0.9, 1.0)
-        return np.where(near | same_space, cost, _NEVER)
+        allowed = near | same_space
+        return _Pairs(row[allowed], column[allowed], cost[allowed])
 
-    def _similarity(self, seen: Sequence[Seen], slots: Slots) -> FloatArray:
-        """Similarity of labels [observations, slots]: 1 for the same one, else the cosine."""
+    def _similarity(self, seen: Sequence[Seen], rows: Slots, slots: Slots) -> FloatArray:
+        """Similarity of labels of pairs of an observation and a slot: 1 for the same one, else the cosine."""
+        labels = self._index.labels
+        own = np.array([labels.find(s.observation.label) for s in seen])[rows]
         codes = self._index.entries["label"][slots]
-        distinct, inverse = np.unique(codes, return_inverse=True)
-        texts = self._index.labels.texts
-        table = np.array([[self._label_similarity(s, texts[c], c) for c in distinct.tolist()] for s in seen])
-        return np.asarray(table[:, inverse])
+        similarity = np.where(own == codes, 1.0, -1.0)
+        known: dict[tuple[str, int], float] = {}
+        for i in np.flatnonzero(own != codes).tolist():
+            key = (seen[rows[i]].observation.label, int(codes[i]))
+            if key not in known:
+                known[key] = self._label_similarity(seen[rows[i]].observation, key[1])
+            similarity[i] = known[key]
+        return similarity
 
-    def _label_similarity(self, seen: Seen, label: str, code: int) -> float:
-        o = seen.observation
-        if o.label.casefold() == label.casefold():
+    def _label_similarity(self, observation: Observation, code: int) -> float:
+        labels, embedding = self._index.labels, observation.label_embedding
+        if observation.label.casefold() == labels.texts[code].casefold():
             return 1.0
-        if o.label_embedding is None:
-            return -1.0
-        vector = self._index.labels.vector(o.label_embedding.model, code)
-        return -1.0 if vector is None else float(vector @ o.label_embedding.vector)
+        vector = None if embedding is None else labels.vector(embedding.model, code)
+        return -1.0 if embedding is None or vector is None else float(vector @ embedding.vector)
 
 
 def _shared(a_low: FloatArray, a_high: FloatArray, b_low: FloatArray, b_high: FloatArray) -> FloatArray:
@@ -106,15 +130,21 @@ def _shared(a_low: FloatArray, a_high: FloatArray, b_low: FloatArray, b_high: Fl
     return np.asarray((shared / (np.minimum(a_high - a_low, b_high - b_low) + pad)).prod(axis=-1))
 
 
-def _assign(costs: FloatArray) -> list[tuple[int, int]]:
+def _assign(pairs: _Pairs) -> list[tuple[int, int]]:
     """One-to-one pairs of least total cost, where leaving an observation alone costs _LEAVE."""
+    only = (np.bincount(pairs.row)[pairs.row] == 1) & (np.bincount(pairs.column)[pairs.column] == 1)
+    chosen = list(zip(pairs.row[only].tolist(), pairs.column[only].tolist(), strict=True))
+    if only.all():
+        return chosen
     from scipy.optimize import linear_sum_assignment  # slow to import, and queries do without it
 
-    rows = len(costs)
-    alone = np.full((rows, rows), _NEVER)
-    np.fill_diagonal(alone, _LEAVE)
-    chosen: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = linear_sum_assignment(np.hstack([costs, alone]))
-    return [(int(r), int(c)) for r, c in zip(*chosen, strict=True) if c < costs.shape[1]]
+    rows, row = np.unique(pairs.row[~only], return_inverse=True)
+    columns, column = np.unique(pairs.column[~only], return_inverse=True)
+    costs = np.full((len(rows), len(columns) + len(rows)), _NEVER)
+    costs[row, column] = pairs.cost[~only]
+    np.fill_diagonal(costs[:, len(columns) :], _LEAVE)
+    solved: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] = linear_sum_assignment(costs)
+    return chosen + [(int(rows[r]), int(columns[c])) for r, c in zip(*solved, strict=True) if c < len(columns)]
 
 
 def alike(a: Entry, b: Entry, threshold: float) -> bool:

@@ -43,7 +43,7 @@ class Fuser:
         """One slot a thing, ascending."""
         owners = self._owners(slots)
         rows = np.arange(len(slots))
-        if len(np.unique(owners)) < 2:
+        if (owners == owners[:1]).all():
             return Fused(slots, rows, {})
         groups = self._groups(slots, owners)
         sources: dict[int, tuple[int, ...]] = {}
@@ -59,11 +59,16 @@ class Fuser:
     def _owners(self, slots: Slots) -> npt.NDArray[np.int64]:
         """A number for each agent and era."""
         columns = self._index.entries
-        pairs = np.column_stack([columns["agent"][slots], columns["session"][slots]])
-        distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        names = [(agent, self._sessions.era(self._index.agents.texts[agent], session)) for agent, session in distinct]
+        pairs = columns["agent"][slots].astype(np.int64) << 32 | columns["session"][slots]
+        if (pairs == pairs[:1]).all():
+            return np.zeros(len(slots), np.int64)
+        distinct, inverse = np.unique(pairs, return_inverse=True)
+        names = [
+            (pair >> 32, self._sessions.era(self._index.agents.texts[pair >> 32], pair & 0xFFFFFFFF))
+            for pair in distinct.tolist()
+        ]
         numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
-        return np.array([numbers[name] for name in names], np.int64)[inverse.reshape(-1)]
+        return np.array([numbers[name] for name in names], np.int64)[inverse]
 
     def _groups(self, slots: Slots, owners: npt.NDArray[np.int64]) -> list[list[int]]:
         """Rows of things with several sources: the nearest alike pairs joined first."""

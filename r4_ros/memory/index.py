@@ -12,12 +12,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.model import FOREVER, Box, Entry, FloatArray, Interval, Pose, Presence, Stay
+from r4_ros.core.geometry import vec3
+from r4_ros.core.model import FOREVER, Box, Entry, Float32Array, FloatArray, Interval, Pose, Presence, Stay
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.cosines import best
 from r4_ros.memory.store import StoredEntry
-from r4_ros.memory.tables import Codes, PartTable, Table
+from r4_ros.memory.tables import Codes, Holders, PartTable, Table
 from r4_ros.memory.vectors import TextVectors
+from r4_ros.memory.zones import Narrow, Spans, Zones
+
+_SHARE_TO_SCAN = 6
+"""From this share of all entries on (one in ...), all vectors are scanned in bytes; below, the candidates' are read."""
+
+_MOST_CELLS = 1_000_000
 
 Mask = npt.NDArray[np.bool_]
 Slots = npt.NDArray[np.int64]
@@ -57,66 +65,108 @@ class Index:
         self.presence = PartTable(start=(np.int64, 0), end=(np.int64, 0))
         self.agents, self.maps = Codes(), Codes()
         self.labels, self.descriptions = TextVectors(), TextVectors()
+        self.label_holders, self.description_holders = Holders(), Holders()
         self.ids: list[str] = []
         self.slots: dict[str, int] = {}
         self.attributes: dict[tuple[str, str], set[int]] = {}
         self.successors: dict[str, int] = {}
         self.gone: dict[int, set[int]] = {}
         self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
-        self.grid = Grid(cell_m)
+        self.zones = Zones()
+        self._cell_m = cell_m
 
     def __len__(self) -> int:
         return len(self.slots)
 
     def apply(self, changes: Iterable[tuple[Entry | None, StoredEntry]]) -> None:
-        """Take over entries as they are now; each with what was applied before (None: new)."""
-        rows: list[int] = []
-        slots: list[int] = []
-        for before, after in changes:
-            rows += self._apply_one(before, after)
-            slots.append(after.slot)
-        self._place(np.array(rows, np.int64))
-        self._take_current(np.array(slots, np.int64))
+        """Take over entries as they are now; each with what was applied before (None: new, in the next slot)."""
+        changes = list(changes)
+        new = [after for before, after in changes if before is None]
+        rows = self._append(new) if new else []
+        known = [(before, after) for before, after in changes if before is not None]
+        rows += self._change(known) if known else []
+        placed = np.array(rows, np.int64)
+        self._place(placed)
+        self._take_current(np.array(sorted(after.slot for _, after in changes), np.int64), placed)
 
-    def _apply_one(self, before: Entry | None, stored: StoredEntry) -> list[int]:
-        slot, entry = stored.slot, stored.entry
-        if before is None:
-            assert slot == self.entries.rows
-            self.entries.extend(1)
-            self.ids.append(entry.entry_id)
-            self.slots[entry.entry_id] = slot
-        values: dict[str, int] = {
-            "alive": True,
-            "agent": self.agents.code(entry.agent_id),
-            "map": self.maps.code(entry.map_id),
-            "session": entry.session,
-            "label": self.labels.code(entry.label, entry.label_embedding),
-            "description": self.descriptions.code(entry.description, entry.description_embedding),
-            "visibility": entry.visibility,
-            "motion": entry.motion,
-            "gone": entry.presence[-1].end != FOREVER,
-            "first_seen": entry.first_seen,
-            "last_seen": entry.last_seen,
+    def _append(self, new: Sequence[StoredEntry]) -> list[int]:
+        """Add entries; gives the rows of their stays."""
+        first, entries = self.entries.extend(len(new)), [stored.entry for stored in new]
+        slots = np.array([stored.slot for stored in new], np.int64)
+        assert (slots == np.arange(first, first + len(new))).all()
+        ids = [entry.entry_id for entry in entries]
+        self.ids += ids
+        self.slots.update(zip(ids, slots.tolist(), strict=True))
+        for name, values in self._columns(entries).items():
+            self.entries[name][first:] = values
+        self._hold(slots, 1)
+        for stored in new:
+            self._link(stored.slot, None, stored.entry)
+        for table, parts in (
+            (self.sightings, [entry.sightings for entry in entries]),
+            (self.presence, [entry.presence for entry in entries]),
+        ):
+            begin = table.assign_new(slots, np.array([len(p) for p in parts], np.int64))
+            table["start"][begin:] = [i.start for part in parts for i in part]
+            table["end"][begin:] = [i.end for part in parts for i in part]
+        begin = self.stays.assign_new(slots, np.array([len(entry.stays) for entry in entries], np.int64))
+        self._write_stays(slice(begin, None), [stay for entry in entries for stay in entry.stays])
+        return list(range(begin, self.stays.rows))
+
+    def _columns(self, entries: Sequence[Entry]) -> dict[str, list[Any]]:
+        """What the columns say of entries, but for their places."""
+        labels = self.labels.code_all([e.label for e in entries], [e.label_embedding for e in entries])
+        descriptions = self.descriptions.code_all(
+            [e.description for e in entries], [e.description_embedding for e in entries]
+        )
+        return {
+            "alive": [True] * len(entries),
+            "agent": [self.agents.code(e.agent_id) for e in entries],
+            "map": [self.maps.code(e.map_id) for e in entries],
+            "session": [e.session for e in entries],
+            "label": labels,
+            "description": descriptions,
+            "visibility": [int(e.visibility) for e in entries],
+            "motion": [int(e.motion) for e in entries],
+            "gone": [e.presence[-1].end != FOREVER for e in entries],
+            "first_seen": [e.first_seen for e in entries],
+            "last_seen": [e.last_seen for e in entries],
         }
-        for name, value in values.items():
-            self.entries[name][slot] = value
+
+    def _change(self, changes: Sequence[tuple[Entry, StoredEntry]]) -> list[int]:
+        """Take over entries that were known; gives the rows of the stays that differ."""
+        slots = np.array([after.slot for _, after in changes], np.int64)
+        self._hold(slots, -1)
+        for name, values in self._columns([after.entry for _, after in changes]).items():
+            self.entries[name][slots] = values
+        self._hold(slots, 1)
+        rows, stays = list[int](), list[Stay]()
+        for before, after in changes:
+            slot, entry = after.slot, after.entry
+            self._link(slot, before, entry)
+            self._write_intervals(self.sightings, slot, before.sightings, entry.sightings)
+            self._write_intervals(self.presence, slot, before.presence, entry.presence)
+            changed = _first_difference(before.stays, entry.stays)
+            rows += self.stays.assign(slot, len(entry.stays), changed)
+            stays += entry.stays[changed:]
+        self._write_stays(rows, stays)
+        return rows
+
+    def _hold(self, slots: Slots, sign: int) -> None:
+        self.label_holders.add(self.entries["label"][slots], slots, sign)
+        self.description_holders.add(self.entries["description"][slots], slots, sign)
+
+    def _link(self, slot: int, before: Entry | None, entry: Entry) -> None:
+        """What is looked up by attribute, by what is gone and by what a thing was before it moved."""
         self._index_attributes(slot, entry)
-        if before is not None:
+        if before is not None and before.presence[-1].end != FOREVER:
             self.gone.get(self.labels.find(before.label), set()).discard(slot)
-        if values["gone"]:
-            self.gone.setdefault(values["label"], set()).add(slot)
+        if entry.presence[-1].end != FOREVER:
+            self.gone.setdefault(self.labels.find(entry.label), set()).add(slot)
         if before is not None and before.moved_from != entry.moved_from:
             self.successors.pop(before.moved_from, None)
         if entry.moved_from:
             self.successors[entry.moved_from] = slot
-        old_sightings = before.sightings if before else ()
-        self._write_intervals(self.sightings, slot, old_sightings, entry.sightings)
-        self._write_intervals(self.presence, slot, before.presence if before else (), entry.presence)
-        changed = _first_difference(before.stays if before else (), entry.stays)
-        rows = self.stays.assign(slot, len(entry.stays), changed)
-        for stay, row in zip(entry.stays[changed:], rows, strict=True):
-            self._write_stay(row, stay)
-        return rows
 
     def _write_intervals(
         self,
@@ -129,15 +179,18 @@ class Index:
         for i, row in enumerate(table.assign(slot, len(new), changed), start=changed):
             table["start"][row], table["end"][row] = new[i].start, new[i].end
 
-    def _write_stay(self, row: int, stay: Stay) -> None:
-        stays = self.stays
-        stays["start"][row], stays["end"][row] = stay.interval.start, stay.interval.end
-        stays["anchor"][row] = stay.anchor_id
-        stays["local"][row] = stay.box.pose.position
-        stays["spread"][row] = _half_axes(stay.box)
+    def _write_stays(self, rows: list[int] | slice, stays: Sequence[Stay]) -> None:
+        if stays:
+            table = self.stays
+            table["start"][rows] = [stay.interval.start for stay in stays]
+            table["end"][rows] = [stay.interval.end for stay in stays]
+            table["anchor"][rows] = [stay.anchor_id for stay in stays]
+            table["local"][rows] = [stay.box.pose.position for stay in stays]
+            table["spread"][rows] = [_half_axes(stay.box) for stay in stays]
 
-    def _index_attributes(self, slot: int, entry: Entry) -> None:
-        now = tuple((name.casefold(), value.casefold()) for name, value in current_attributes(entry.attributes))
+    def _index_attributes(self, slot: int, entry: Entry | None) -> None:
+        known = () if entry is None else current_attributes(entry.attributes)
+        now = tuple((name.casefold(), value.casefold()) for name, value in known)
         old = self._entry_attributes.get(slot, ())
         if now == old:
             return
@@ -155,12 +208,26 @@ class Index:
         axes = stays["spread"][rows].reshape(-1, 3, 3)
         stays["half"][rows] = np.abs(self.anchors.rotations[anchor] @ axes).sum(axis=2)
 
-    def _take_current(self, slots: Slots) -> None:
-        entries, rows = self.entries, self.stays.last[slots]
-        centre, half = self.stays["centre"][rows], self.stays["half"][rows]
-        entries["centre"][slots] = centre
-        entries["low"][slots], entries["high"][slots] = centre - half, centre + half
-        self.grid.put(slots, entries["agent"][slots], entries["map"][slots], centre)
+    def _take_current(self, slots: Slots, placed: Slots) -> None:
+        """Where entries (ascending) are now, and all that ``placed``, the changed rows of their stays, touch."""
+        entries, stays = self.entries, self.stays
+        rows = stays.last[slots]
+        centre, half = stays["centre"][rows], stays["half"][rows]
+        low, high = centre - half, centre + half
+        entries["centre"][slots], entries["low"][slots], entries["high"][slots] = centre, low, high
+        which = np.searchsorted(slots, stays["slot"][placed])
+        np.minimum.at(low, which, stays["centre"][placed] - stays["half"][placed])
+        np.maximum.at(high, which, stays["centre"][placed] + stays["half"][placed])
+        times = entries["first_seen"][slots], entries["last_seen"][slots]
+        self.zones.put(slots, Spans(low, high, *times, entries["agent"][slots], entries["map"][slots]))
+
+    def near(self, agent: int, map_code: int, centres: FloatArray) -> Slots:
+        """All slots within one cell's width of any of the centres [n, 3] (and some farther ones), ascending."""
+        low, high = centres.min(axis=0) - 2 * self._cell_m, centres.max(axis=0) + 2 * self._cell_m
+        slots, _ = self.zones.find(Narrow(vec3(low), vec3(high), agents=(agent,)))
+        slots = np.sort(slots[self.entries["map"][slots] == map_code])
+        cells = np.floor(self.entries["centre"][slots] / self._cell_m)
+        return slots[_beside(cells, np.floor(centres / self._cell_m))]
 
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
@@ -171,47 +238,91 @@ class Index:
         x, y, z = self.entries["centre"][slot]
         return Pose((float(x), float(y), float(z)))
 
+    def nearest(self, model: str, vector: Float32Array, limit: int, narrow: Narrow) -> tuple[Slots, Float32Array]:
+        """The entries whose label or description is nearest in meaning, best first (ties by slot), with their cosines.
+
+        Among those that are now inside the box (by their centres), were seen in the time and belong to the agents.
+        """
+        slots = None if narrow.is_open else self._inside(narrow)
+        if slots is None or len(slots) > len(self) // _SHARE_TO_SCAN:
+            slots = self._holding_nearest(model, vector, limit, slots)
+        cosines = self.cosines(model, vector[None], slots)
+        slots, cosines = best(slots, cosines, limit)
+        return slots[cosines > -1], cosines[cosines > -1]
+
+    def _inside(self, narrow: Narrow) -> Slots:
+        slots, sure = self.zones.find(narrow)
+        if narrow.low is not None:
+            centre = self.entries["centre"][slots[sure:]]
+            inside = ((centre >= narrow.low) & (centre <= narrow.high)).all(axis=1)
+            slots = np.concatenate([slots[:sure], slots[sure:][inside]])
+        return np.sort(slots)
+
+    def _holding_nearest(self, model: str, vector: Float32Array, limit: int, slots: Slots | None) -> Slots:
+        """All slots (of the given ones, else of all) that hold one of the nearest labels or descriptions."""
+        held: list[Slots] = []
+        for texts, holders, column in (
+            (self.labels, self.label_holders, "label"),
+            (self.descriptions, self.description_holders, "description"),
+        ):
+            allowed: Mask = holders.counts > 0
+            if slots is not None:
+                allowed = np.zeros(len(texts.texts), bool)
+                allowed[self.entries[column][slots]] = True
+            codes = texts.nearest(model, vector, limit, None if allowed.all() else allowed)
+            one_each = holders.only(codes) if slots is None else None
+            held.append(self._holding(column, codes, len(texts.texts), slots) if one_each is None else one_each)
+        return np.union1d(*held)
+
+    def _holding(self, column: str, codes: Slots, count: int, slots: Slots | None) -> Slots:
+        if not len(codes):
+            return codes
+        chosen = np.zeros(count, bool)
+        chosen[codes] = True
+        if slots is not None:
+            return np.asarray(slots[chosen[self.entries[column][slots]]])
+        return np.flatnonzero(chosen[self.entries[column]] & self.entries["alive"])
+
+    def cosines(self, model: str, vectors: Float32Array, slots: Slots) -> Float32Array:
+        """Best cosine of each slot's label or description with any of the vectors [n, d]; -1 where there is none."""
+        columns = self.entries
+        by_label = self.labels.similarities(model, vectors, columns["label"][slots])
+        by_description = self.descriptions.similarities(model, vectors, columns["description"][slots])
+        return np.maximum(by_label, by_description)
+
+    def remove(self, stored: StoredEntry) -> None:
+        """Forget an entry; its slot stays empty."""
+        slot, entry = stored.slot, stored.entry
+        self.entries["alive"][slot] = False
+        self._hold(np.array([slot]), -1)
+        self.zones.remove(np.array([slot]))
+        del self.slots[entry.entry_id]
+        self._index_attributes(slot, None)
+        self.gone.get(self.labels.find(entry.label), set()).discard(slot)
+        self.successors.pop(entry.moved_from, None)
+
     def nbytes(self) -> int:
         """Memory taken by columns and vectors."""
         tables: Sequence[Table] = (self.entries, self.stays, self.sightings, self.presence)
-        return sum(t.nbytes() for t in tables) + self.labels.nbytes() + self.descriptions.nbytes()
+        texts = self.labels.nbytes() + self.descriptions.nbytes()
+        held = self.label_holders.nbytes() + self.description_holders.nbytes()
+        return sum(table.nbytes() for table in tables) + texts + held + self.zones.nbytes()
 
 
-class Grid:
-    """Which slots have their centre in which cell, so that what is near is found without looking at all."""
-
-    def __init__(self, cell_m: float) -> None:
-        self._cell_m = cell_m
-        self._cells: dict[tuple[int, ...], set[int]] = {}
-        self._cell_of: dict[int, tuple[int, ...]] = {}
-
-    def put(
-        self, slots: Slots, agents: npt.NDArray[np.int32], maps: npt.NDArray[np.int32], centres: FloatArray
-    ) -> None:
-        """(Re)place slots."""
-        cells = np.floor(centres / self._cell_m).astype(np.int64)
-        keys = np.column_stack([agents, maps, cells]).tolist()
-        for slot, key in zip(slots.tolist(), map(tuple, keys), strict=True):
-            old = self._cell_of.get(slot)
-            if old == key:
-                continue
-            if old is not None:
-                self._cells[old].discard(slot)
-            self._cells.setdefault(key, set()).add(slot)
-            self._cell_of[slot] = key
-
-    def near(self, agent: int, map_code: int, centres: FloatArray) -> Slots:
-        """All slots within one cell's width of any of the centres [n, 3] (and some farther ones), ascending."""
-        cells = np.floor(centres / self._cell_m).astype(np.int64)
-        wanted = {tuple(row) for row in (cells[:, None, :] + _NEIGHBOURS).reshape(-1, 3).tolist()}
-        found: set[int] = set()
-        for cell in wanted:
-            found |= self._cells.get((agent, map_code, *cell), _NOTHING)
-        return np.array(sorted(found), np.int64)
-
-
-_NEIGHBOURS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
-_NOTHING: frozenset[int] = frozenset()
+def _beside(cells: FloatArray, others: FloatArray) -> Mask:
+    """Which cells [n, 3] are one of the others [m, 3] or touch one."""
+    first = others.min(axis=0) - 1
+    shape = (others.max(axis=0) - first + 2).astype(np.int64)
+    if shape.prod(dtype=float) > _MOST_CELLS:
+        return np.asarray((np.abs(cells[:, None] - others).max(axis=2) <= 1).any(axis=1))
+    taken = np.zeros(shape, bool)
+    taken[tuple((others - first).astype(np.int64).T)] = True
+    for axis in range(3):
+        ahead, behind = np.roll(taken, 1, axis), np.roll(taken, -1, axis)  # the outermost cells are free
+        taken = taken | ahead | behind
+    inside: Mask = ((cells >= first) & (cells < first + shape)).all(axis=1)
+    inside[inside] = taken[tuple((cells[inside] - first).astype(np.int64).T)]
+    return inside
 
 
 def _half_axes(box: Box) -> tuple[Any, ...]:

@@ -90,6 +90,7 @@ class Library:
                 self._index.apply(batch)
                 batch = []
         self._index.apply(batch)
+        self._index.zones.sort()
         for view in self._store.views():
             self._coverage.add(view)
 

@@ -62,8 +62,8 @@ class SemanticKey:
         vectors = self._embedder.embed(asked)
         for texts, scores in ((labels, by_label), (descriptions, by_description)):
             texts.complete(self._embedder)
-            cosines = np.clip(texts.similarities(self._embedder.name, vectors).astype(float), 0, 1)
-            np.maximum(scores, np.where(cosines >= self._config.match_similarity, cosines, 0.0), out=scores)
+            codes, cosines = texts.above(self._embedder.name, vectors, self._config.match_similarity)
+            scores[codes] = np.maximum(scores[codes], np.clip(cosines.astype(float), 0, 1))
         return by_label, by_description
 
     def fits(self, asked: Sequence[str], text: str) -> bool:
@@ -78,9 +78,11 @@ class SemanticKey:
     def hints(self, query: Query, slots: Slots) -> tuple[str, ...]:
         """Labels of these slots nearest in meaning to what was asked, best first."""
         asked = [text for text in (*query.labels, query.text) if text]
-        codes = np.unique(self._index.entries["label"][slots]).tolist()
+        if not asked:
+            return ()
+        codes = np.flatnonzero(np.bincount(self._index.entries["label"][slots])).tolist()
         known = sorted({self._index.labels.texts[code] for code in codes})
-        if not asked or not known:
+        if not known:
             return ()
         if self._embedder is None:
             folded = {text.casefold(): text for text in known}

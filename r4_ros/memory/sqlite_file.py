@@ -22,6 +22,9 @@ Migration = tuple[str, ...]
 """The statements that lead from one version of the schema to the next; once released, never changed."""
 
 WAL_LIMIT_BYTES = 64 << 20
+"""A longer write-ahead log is cut to nothing."""
+CHECKPOINT_COMMITS = 200
+"""After so many commits the log is folded into the file, by a thread of its own."""
 
 
 class SqliteFile:
@@ -34,6 +37,7 @@ class SqliteFile:
         self._lock_file = lock_file
         self._lock = threading.RLock()
         self._depth = 0
+        self._checkpoints = None if read_only else _Checkpoints(path)
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run one statement and return all its rows. Raises StoreError."""
@@ -67,6 +71,8 @@ class SqliteFile:
                 yield
                 if self._depth == 1:
                     self._connection.execute("COMMIT")
+                    if self._checkpoints is not None:
+                        self._checkpoints.committed()
             except BaseException:
                 if self._depth == 1:
                     with suppress(sqlite3.Error):
@@ -110,10 +116,56 @@ class SqliteFile:
     def close(self) -> None:
         """Close; the write-ahead log is folded into the file. Calling it again does nothing."""
         with self._lock, translated(self.path):
+            if self._checkpoints is not None:
+                self._checkpoints.stop()
             self._connection.close()
             if self._lock_file is not None:
                 self._lock_file.close()
                 self._lock_file = None
+
+
+class _Checkpoints:
+    """Folds the write-ahead log into the file while writing goes on, so that no commit waits for it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._log = path, path.with_name(path.name + "-wal")
+        self._commits = 0
+        self._due, self._stopped = threading.Event(), False
+        self._thread: threading.Thread | None = None
+
+    def committed(self) -> None:
+        """Count a commit, and wake the thread when it is time."""
+        self._commits += 1
+        if self._commits < CHECKPOINT_COMMITS and self._log_bytes() <= WAL_LIMIT_BYTES:
+            return
+        self._commits = 0
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="sqlite-checkpoints", daemon=True)
+            self._thread.start()
+        self._due.set()
+
+    def stop(self) -> None:
+        """End the thread; a checkpoint that runs is finished first."""
+        self._stopped = True
+        self._due.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        connection: sqlite3.Connection | None = None
+        while self._due.wait() and not self._stopped:
+            self._due.clear()
+            with suppress(sqlite3.Error):  # the log only grows; the next commit says what is wrong
+                if connection is None:
+                    connection = sqlite3.connect(self._path, isolation_level=None, timeout=0.05)
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                if self._log_bytes() > WAL_LIMIT_BYTES:
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if connection is not None:
+            connection.close()
+
+    def _log_bytes(self) -> int:
+        return self._log.stat().st_size if self._log.exists() else 0
 
 
 def open_sqlite(
@@ -191,7 +243,7 @@ def _connect(path: Path, read_only: bool, busy_timeout_s: float) -> sqlite3.Conn
             connection.execute("PRAGMA foreign_keys = ON")
             if not read_only:
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}")
+                connection.execute("PRAGMA wal_autocheckpoint = 0")  # a thread does it, so that no commit waits for it
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
             return connection
         except sqlite3.Error as failure:

@@ -10,6 +10,7 @@ from r4_ros.core.model import (
     Anchor,
     Region,
     View,
+    observation_id,
 )
 from r4_ros.memory.codec import (
     dump,
@@ -229,6 +230,14 @@ class SqliteStore:
         [(frame_id,)] = rows
         indices = self._file.execute("SELECT idx FROM observation WHERE frame_id = ?", (frame_id,))
         return int(frame_id), frozenset(row[0] for row in indices)
+
+    def observation_ids(self) -> Iterator[str]:
+        """Ids of all observations, in the order in which they were stored."""
+        for row in self._file.iterate(
+            "SELECT session.agent_id, session, camera, stamp_ns, idx FROM observation JOIN frame USING(frame_id) "
+            "JOIN session USING(session_no) JOIN stream USING(stream_id) ORDER BY frame_id, idx"
+        ):
+            yield observation_id(*row)
 
     def live_tracks(self, agent_id: str, session: int, since_ns: int) -> list[tuple[str, str, int, int]]:
         """(camera, track id, slot, newest stamp) of what was tracked since then."""

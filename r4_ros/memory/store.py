@@ -187,6 +187,9 @@ class MemoryStore(Protocol):
     def find_frame(self, agent_id: str, session: int, camera: str, stamp_ns: int) -> tuple[int, frozenset[int]] | None:
         """Id and the observation indices of a known frame; None: unknown."""
 
+    def observation_ids(self) -> Iterator[str]:
+        """Ids of all observations, in the order in which they were stored."""
+
     def live_tracks(self, agent_id: str, session: int, since_ns: int) -> list[tuple[str, str, int, int]]:
         """(camera, track id, slot, newest stamp) of what was tracked since then."""
 

@@ -37,9 +37,14 @@ class Table:
                 self._columns[name] = grown
         return first
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._columns)
+
     def nbytes(self) -> int:
-        """Memory taken."""
-        return sum(column.nbytes for column in self._columns.values())
+        """Memory taken by the rows in use; what is allocated ahead isn't backed by memory until it is written."""
+        return sum(column[: self.rows].nbytes for column in self._columns.values())
 
 
 class PartTable(Table):
@@ -69,6 +74,19 @@ class PartTable(Table):
             self.last[slot] = row
         self._counts[slot] = count
         return self._newest(slot, count - first_changed)
+
+    def assign_new(self, slots: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> int:
+        """Give slots that have no rows yet so many each, one slot after the other; gives the first row's number."""
+        self._make_room(int(slots.max(initial=0)))
+        first = self.extend(int(counts.sum()))
+        rows = np.arange(first, self.rows)
+        ends = first + np.cumsum(counts)
+        self["slot"][first:] = np.repeat(slots, counts)
+        self["prev"][first:] = rows - 1
+        self["prev"][(ends - counts)[counts > 0]] = -1
+        self.last[slots] = np.where(counts > 0, ends - 1, -1)
+        self._counts[slots] = counts
+        return first
 
     def _newest(self, slot: int, count: int) -> list[int]:
         rows: list[int] = []
@@ -111,3 +129,33 @@ class Codes:
     def find_all(self, texts: Sequence[str]) -> list[int]:
         """The numbers of those that are known."""
         return [self._codes[text] for text in texts if text in self._codes]
+
+
+class Holders:
+    """Which slots have which code: how many, and which one where it is one."""
+
+    def __init__(self) -> None:
+        self._table = Table(count=(np.int32, 0), slots=(np.int64, 0))
+
+    @property
+    def counts(self) -> npt.NDArray[np.int32]:
+        """How many slots have each code."""
+        return self._table["count"]
+
+    def add(self, codes: npt.NDArray[np.int32], slots: npt.NDArray[np.int64], sign: int) -> None:
+        """Slots got these codes (``sign`` 1) or lost them (-1)."""
+        missing = int(codes.max(initial=-1)) + 1 - self._table.rows
+        if missing > 0:
+            self._table.extend(missing)
+        np.add.at(self._table["count"], codes, sign)
+        np.add.at(self._table["slots"], codes, sign * slots)  # a sum: where one slot is left, it is that one
+
+    def only(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+        """The slots with these codes, if each has one; None otherwise."""
+        if (self._table["count"][codes] != 1).any():
+            return None
+        return np.asarray(self._table["slots"][codes])
+
+    def nbytes(self) -> int:
+        """Memory taken."""
+        return self._table.nbytes()

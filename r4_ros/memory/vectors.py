@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core.model import Embedding, Float32Array
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.codec import as_stored
-from r4_ros.memory.tables import Codes
+from r4_ros.memory.cosines import UnitVectors
+from r4_ros.memory.tables import Codes, Table
+
+CodeArray = npt.NDArray[np.int64]
 
 
 class TextVectors:
@@ -17,8 +21,7 @@ class TextVectors:
 
     def __init__(self) -> None:
         self._codes = Codes()
-        self._rows: dict[str, dict[int, int]] = {}
-        self._matrices: dict[str, Float32Array] = {}
+        self._models: dict[str, _Model] = {}
 
     @property
     def texts(self) -> list[str]:
@@ -27,61 +30,136 @@ class TextVectors:
 
     def code(self, text: str, embedding: Embedding | None = None) -> int:
         """The code of a text, new or known; its vector is kept if it is given for the first time."""
-        code = self._codes.code(text)
-        if embedding is not None and text and code not in self._rows.setdefault(embedding.model, {}):
-            self._add(embedding.model, [code], embedding.vector[None])
-        return code
+        return self.code_all((text,), (embedding,))[0]
+
+    def code_all(self, texts: Sequence[str], embeddings: Sequence[Embedding | None]) -> list[int]:
+        """The codes of texts, each as by ``code``, with their vectors added at once."""
+        codes = [self._codes.code(text) for text in texts]
+        missing: dict[str, dict[int, Float32Array]] = {}
+        for code, text, embedding in zip(codes, texts, embeddings, strict=True):
+            if embedding is not None and text and self._row(embedding.model, code) < 0:
+                missing.setdefault(embedding.model, {}).setdefault(code, embedding.vector)
+        for model, vectors in missing.items():
+            self.add(model, list(vectors), np.stack(list(vectors.values())))
+        return codes
 
     def find(self, text: str) -> int:
         """The code of a text, -1 where it isn't known."""
         return self._codes.find(text)
 
+    def add(self, model: str, codes: Sequence[int], vectors: Float32Array) -> None:
+        """Give known texts that have no vector of this model one each."""
+        if len(codes):
+            known = self._models.setdefault(model, _Model(vectors.shape[1]))
+            known.add(codes, as_stored(np.asarray(vectors, np.float32)))
+
     def vector(self, model: str, code: int) -> Float32Array | None:
         """The vector of a text by that model."""
-        row = self._rows.get(model, {}).get(code)
-        return None if row is None else self._matrices[model][row]
+        row = self._row(model, code)
+        return None if row < 0 else self._models[model].vectors[row]
+
+    def _row(self, model: str, code: int) -> int:
+        known = self._models.get(model)
+        return -1 if known is None else known.row(code)
 
     def alike(self, a: int, b: int, threshold: float) -> bool:
         """Whether two texts are the same but for case, or as similar as that by any model that knows both."""
         if self.texts[a].casefold() == self.texts[b].casefold():
             return True
-        for model, rows in self._rows.items():
-            if a in rows and b in rows:
-                matrix = self._matrices[model]
-                return float(matrix[rows[a]] @ matrix[rows[b]]) >= threshold
+        for model in self._models:
+            x, y = self.vector(model, a), self.vector(model, b)
+            if x is not None and y is not None:
+                return float(x @ y) >= threshold
         return False
 
     def complete(self, embedder: Embedder) -> None:
         """Embed the texts that lack a vector of this model."""
-        rows = self._rows.setdefault(embedder.name, {})
-        missing = [code for code, text in enumerate(self.texts) if text and code not in rows]
+        known = self._models.get(embedder.name)
+        first = 0 if known is None else known.complete_to
+        missing = [c for c in range(first, len(self.texts)) if self.texts[c] and self._row(embedder.name, c) < 0]
         if missing:
-            self._add(embedder.name, missing, embedder.embed([self.texts[code] for code in missing]))
+            self.add(embedder.name, missing, embedder.embed([self.texts[code] for code in missing]))
+        if embedder.name in self._models:
+            self._models[embedder.name].complete_to = len(self.texts)
 
-    def similarities(self, model: str, vectors: Float32Array) -> Float32Array:
-        """Best cosine of each text with any of the vectors [n, d], by code; -1 where a text has no vector."""
-        best = np.full(len(self.texts), -1.0, np.float32)
-        rows = self._rows.get(model)
-        if rows:
-            count = len(rows)
-            cosines = self._matrices[model][:count] @ vectors.T
-            best[np.fromiter(rows.keys(), np.int64, count)] = cosines.max(axis=1)
+    def similarities(self, model: str, vectors: Float32Array, codes: CodeArray | None = None) -> Float32Array:
+        """Best cosine of these texts (None: all, by code) with any of the vectors [n, d]; -1 where there is none."""
+        known = self._models.get(model)
+        if codes is None:
+            codes = np.arange(len(self.texts))
+        best = np.full(len(codes), -1.0, np.float32)
+        if known is not None:
+            rows = known.rows_of(codes)
+            there = np.flatnonzero(rows >= 0)
+            rows = rows if len(there) == len(rows) else rows[there]
+            cosines = [known.vectors.dots(vector, rows) for vector in vectors]
+            best[there] = cosines[0] if len(cosines) == 1 else np.max(cosines, axis=0)
         return best
+
+    def above(self, model: str, vectors: Float32Array, threshold: float) -> tuple[CodeArray, Float32Array]:
+        """The texts whose best cosine with any of the vectors [n, d] is at least the threshold, and that cosine."""
+        known = self._models.get(model)
+        if known is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        best = np.full(len(known.vectors), -1.0, np.float32)
+        for vector in vectors:
+            rows, cosines = known.vectors.above(vector, threshold)
+            best[rows] = np.maximum(best[rows], cosines)
+        rows = np.flatnonzero(best >= threshold)
+        return known.codes_of(rows), best[rows]
+
+    def nearest(
+        self, model: str, vector: Float32Array, count: int, allowed: npt.NDArray[np.bool_] | None = None
+    ) -> CodeArray:
+        """The texts with the highest cosines, best first. ``allowed``: a mask over all texts."""
+        known = self._models.get(model)
+        if known is None:
+            return np.zeros(0, np.int64)
+        mask = None if allowed is None else allowed[known.codes]
+        return known.codes_of(known.vectors.nearest(vector, count, mask)[0])
 
     def nbytes(self) -> int:
         """Memory taken by the vectors."""
-        return sum(matrix.nbytes for matrix in self._matrices.values())
+        return sum(model.nbytes() for model in self._models.values())
 
-    def _add(self, model: str, codes: Sequence[int], vectors: Float32Array) -> None:
-        rows = self._rows[model]
-        used = len(rows)
-        matrix = self._matrices.get(model)
-        if matrix is None:
-            matrix = np.zeros((max(16, len(codes)), vectors.shape[1]), np.float32)
-        if used + len(codes) > len(matrix):
-            grown = np.zeros((max(used + len(codes), 2 * len(matrix)), matrix.shape[1]), np.float32)
-            grown[:used] = matrix[:used]
-            matrix = grown
-        matrix[used : used + len(codes)] = as_stored(np.asarray(vectors, np.float32))
-        self._matrices[model] = matrix
-        rows.update((code, used + i) for i, code in enumerate(codes))
+
+class _Model:
+    """The vectors of one model: which row is whose."""
+
+    def __init__(self, dimension: int) -> None:
+        self.vectors = UnitVectors(dimension)
+        self.complete_to = 0
+        self._by_code = Table(row=(np.int32, 0))  # one more than the row; 0: none
+        self._by_row = Table(code=(np.int32, 0))
+
+    def add(self, codes: Sequence[int], vectors: Float32Array) -> None:
+        missing = max(codes) + 1 - self._by_code.rows
+        if missing > 0:
+            self._by_code.extend(missing)
+        first = self._by_row.extend(len(codes))
+        self._by_row["code"][first:] = codes
+        self._by_code["row"][np.asarray(codes, np.int64)] = np.arange(first, first + len(codes)) + 1
+        self.vectors.append(vectors)
+
+    def row(self, code: int) -> int:
+        return int(self._by_code["row"][code]) - 1 if code < self._by_code.rows else -1
+
+    def rows_of(self, codes: CodeArray) -> CodeArray:
+        """Rows of texts; -1 where there is none."""
+        rows = np.full(len(codes), -1, np.int64)
+        known = codes < self._by_code.rows
+        if known.all():
+            return np.asarray(self._by_code["row"][codes].astype(np.int64) - 1)
+        rows[known] = self._by_code["row"][codes[known]].astype(np.int64) - 1
+        return rows
+
+    @property
+    def codes(self) -> npt.NDArray[np.int32]:
+        """The text of each row."""
+        return self._by_row["code"]
+
+    def codes_of(self, rows: CodeArray) -> CodeArray:
+        return np.asarray(self.codes[rows].astype(np.int64))
+
+    def nbytes(self) -> int:
+        return self.vectors.nbytes() + self._by_code.nbytes() + self._by_row.nbytes()

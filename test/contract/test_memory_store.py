@@ -32,6 +32,7 @@ from r4_ros.core.model import (
     Stay,
     View,
     Visibility,
+    observation_id,
 )
 from r4_ros.memory.codec import as_stored
 from r4_ros.memory.sqlite_store import SqliteStore
@@ -219,6 +220,7 @@ def test_a_frame_is_stored_once(store: MemoryStore) -> None:
     again = change(1, 5, known=True, observations=((Observation(3, "x", Box(Pose(), (1, 1, 1))), None),))
     store.write_frame(again)
     assert store.find_frame("r1", 0, "front", 5) == (1, frozenset({3}))
+    assert list(store.observation_ids()) == [observation_id("r1", 0, "front", 5, 3)]
 
 
 def test_thinned_views_prolong_the_kept_one(store: MemoryStore) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError
+from r4_ros.memory import sqlite_file
 from r4_ros.memory.sqlite_file import open_sqlite
 
 APP = 0x52345454
@@ -125,3 +128,22 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
     opened.close()
     with pytest.raises(StoreError, match="closed"):
         opened.execute("SELECT 1")
+
+
+def test_the_log_is_folded_into_the_file_while_writing_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_file, "CHECKPOINT_COMMITS", 5)
+    monkeypatch.setattr(sqlite_file, "WAL_LIMIT_BYTES", 200_000)
+    path = tmp_path / "log.db"
+    with closing(open_sqlite(path, 7, (("CREATE TABLE t(x BLOB)",),))) as opened:
+        log = path.with_name("log.db-wal")
+        deadline = time.monotonic() + 20
+        written, longest = 0, 0
+        while time.monotonic() < deadline and (written < 100 or log.stat().st_size > 200_000):
+            with opened.transaction():
+                opened.execute("INSERT INTO t VALUES (?)", (bytes(20_000),))
+            written += 1
+            longest = max(longest, log.stat().st_size)
+            time.sleep(0.001)
+        assert longest > 200_000 >= log.stat().st_size
+        assert path.stat().st_size > 50 * 20_000
+        assert opened.execute("SELECT count(*) FROM t") == [(written,)]

@@ -1,0 +1,244 @@
+"""Entries along a space-filling curve, in zones of 512 with bounds: a query reads only the zones that it can concern.
+
+Each agent's entries lie along a curve through the cells of its maps (Morton order), so a zone is a small part of one
+map. New entries go to zones at the end, which hold what was seen one after the other; when these are many, all are
+sorted anew. What changes is written in place and widens its zone's times; what outgrows its zone's place goes to the
+end. A bound may be too wide, never too narrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.model import FOREVER, FloatArray, Vec3
+from r4_ros.memory.tables import Table
+
+Slots = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Sides = npt.NDArray[np.float32]
+Times = npt.NDArray[np.int64]
+Codes32 = npt.NDArray[np.int32]
+Cells = npt.NDArray[np.uint64]
+
+ZONE = 512
+_SPARE_ZONES = 64
+_CELL_M = 0.1
+_WIDE_M = 8.0
+"""Things that were at places farther apart than this lie in zones of their own, so that they widen no others."""
+_MARGIN_M = 0.05
+"""Zones are wider than what they hold by this, since places shift a little as they are averaged."""
+_NEVER = np.iinfo(np.int64).max
+_NO_AGENT = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """What candidates have in common: a place touching a box of the map, a sighting's span, agents (None: any)."""
+
+    low: Vec3 | None = None
+    high: Vec3 | None = None
+    start_ns: int = 0
+    end_ns: int = FOREVER
+    agents: tuple[int, ...] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it lets everything through."""
+        return self.low is None and self.agents is None and self.start_ns <= 0 and self.end_ns >= FOREVER
+
+    def most_sides(self) -> Sides | None:
+        """What the sides of a thing that touches the box don't exceed, [6]; None: it may be anywhere."""
+        return None if self.low is None or self.high is None else -_sides(self.low, self.high)[_OPPOSITE]
+
+    def most_times(self) -> Times:
+        """What the times of a thing seen within the span don't exceed, [2]."""
+        return np.array([min(self.end_ns, FOREVER) - 1, -self.start_ns])
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """What the zones need of entries: boxes around their places [n, 3], first and last sighting, codes."""
+
+    low: FloatArray
+    high: FloatArray
+    first: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int64]
+    agent: Codes32
+    map: Codes32
+
+
+class Zones:
+    """A row for each entry, by its slot; free rows have slot -1.
+
+    Sides of a box: its low x, y, z, and its high ones negated. Times: the first sighting, and the last one negated.
+    So the least of each bounds a zone, and a query is a value for each that must not be exceeded.
+    """
+
+    def __init__(self) -> None:
+        self._row_of = Table(row=(np.int32, 0))  # by slot, one more than the row; 0: none
+        self._used = self._sorted = 0
+        self._allocate(0)
+
+    def _allocate(self, zones: int) -> None:
+        """Zones of free rows."""
+        self._slot: Codes32 = np.full((zones, ZONE), -1, np.int32)
+        self._agent: Codes32 = np.zeros((zones, ZONE), np.int32)
+        self._map: Codes32 = np.zeros((zones, ZONE), np.int32)
+        self._sides: Sides = np.full((zones, 6, ZONE), np.inf, np.float32)
+        self._times: Times = np.full((zones, 2, ZONE), _NEVER)
+        self._least_sides: Sides = np.full((6, zones), np.inf, np.float32)
+        self._least_times: Times = np.full((2, zones), _NEVER)
+        self._least_agent: Codes32 = np.full(zones, _NO_AGENT, np.int32)
+        self._most_agent: Codes32 = np.full(zones, -1, np.int32)
+
+    def put(self, slots: Slots, spans: Spans) -> None:
+        """Take over new and changed entries; each slot at most once. Places add up: a box never shrinks."""
+        missing = int(slots.max(initial=-1)) + 1 - self._row_of.rows
+        if missing > 0:
+            self._row_of.extend(missing)
+        sides, times = _sides(spans.low, spans.high), np.stack([spans.first, -spans.last])
+        rows = self._row_of["row"][slots].astype(np.int64) - 1
+        known = np.flatnonzero(rows >= 0)
+        if known.size:
+            at = rows[known]
+            sides[:, known] = np.minimum(sides[:, known], self._sides[at // ZONE, :, at % ZONE].T)
+            staying = (self._least_sides[:, at // ZONE] <= sides[:, known]).all(axis=0)
+            staying &= self._agent.ravel()[at] == spans.agent[known]
+            staying &= self._map.ravel()[at] == spans.map[known]
+            self._free(at[~staying])
+            rows[known[~staying]] = -1
+        homeless = np.flatnonzero(rows < 0)
+        rows[homeless] = self._append(len(homeless))
+        self._write(rows, slots, sides, times, spans)
+        if self._used - self._sorted > max(_SPARE_ZONES * ZONE, self._sorted):
+            self.sort()
+
+    def _write(self, rows: Slots, slots: Slots, sides: Sides, times: Times, spans: Spans) -> None:
+        zone, column = np.divmod(rows, ZONE)
+        self._slot[zone, column], self._agent[zone, column], self._map[zone, column] = slots, spans.agent, spans.map
+        self._sides[zone, :, column], self._times[zone, :, column] = sides.T, times.T
+        self._row_of["row"][slots] = rows + 1
+        for bound, values in zip((*self._least_sides, *self._least_times), (*sides, *times), strict=True):
+            np.minimum.at(bound, zone, values)
+        np.minimum.at(self._least_agent, zone, spans.agent)
+        np.maximum.at(self._most_agent, zone, spans.agent)
+
+    def remove(self, slots: Slots) -> None:
+        """Forget entries."""
+        rows = self._row_of["row"][slots].astype(np.int64) - 1
+        self._free(rows[rows >= 0])
+        self._row_of["row"][slots] = 0
+
+    def _free(self, rows: Slots) -> None:
+        zone, column = np.divmod(rows, ZONE)
+        self._slot[zone, column] = -1
+        self._sides[zone, :, column], self._times[zone, :, column] = np.inf, _NEVER
+
+    def _append(self, count: int) -> Slots:
+        """Free rows at the end."""
+        first, self._used = self._used, self._used + count
+        zones = len(self._slot)
+        if self._used > zones * ZONE:
+            old = [getattr(self, name) for name in _ARRAYS]
+            self._allocate(max(-(-self._used // ZONE), zones + zones // 4) + _SPARE_ZONES)
+            for name, array in zip(_ARRAYS, old, strict=True):
+                getattr(self, name)[_first_zones(name, zones)] = array
+        return np.arange(first, self._used)
+
+    def sort(self) -> None:
+        """Lay all rows along the curve."""
+        live = np.flatnonzero(self._slot.ravel() >= 0)
+        zone, column = np.divmod(live, ZONE)
+        slots, agent, maps = (array.ravel()[live] for array in (self._slot, self._agent, self._map))
+        sides, times = self._sides[zone, :, column].T, self._times[zone, :, column].T
+        order = np.argsort(_keys(sides, agent, maps), kind="stable")
+        self._allocate(-(-len(live) // ZONE) + _SPARE_ZONES)
+        low, high = sides[:3, order], -sides[3:, order]
+        spans = Spans(low.T, high.T, times[0, order], -times[1, order], agent[order], maps[order])
+        self._write(np.arange(len(live)), slots[order].astype(np.int64), sides[:, order], times[:, order], spans)
+        self._least_sides -= np.float32(_MARGIN_M)
+        self._used = self._sorted = -(-len(live) // ZONE) * ZONE  # what comes later begins a zone
+
+    def find(self, narrow: Narrow) -> tuple[Slots, int]:
+        """The slots that fit, and how many of them, the first ones, were never outside the box.
+
+        Times and agents are exact; the others may have touched the box at any time.
+        """
+        sides, times = narrow.most_sides(), narrow.most_times()
+        fit = _none_exceeds(self._least_times, times[:, None], 0)
+        if sides is not None:
+            fit &= _none_exceeds(self._least_sides, sides[:, None], 0)
+        if narrow.agents is not None:
+            wanted: Mask = np.zeros(len(fit), np.bool_)
+            for agent in narrow.agents:
+                wanted |= (self._least_agent <= agent) & (self._most_agent >= agent)
+            fit &= wanted
+        zones = np.flatnonzero(fit)
+        if sides is None:
+            slots = self._rows(zones, None, narrow)
+            return slots, len(slots)
+        inside = (self._least_sides[:, zones] > -sides[_OPPOSITE][:, None]).all(axis=0)
+        sure = self._rows(zones[inside], None, narrow) if inside.any() else np.zeros(0, np.int64)
+        return np.concatenate([sure, self._rows(zones[~inside], sides, narrow)]), len(sure)
+
+    def _rows(self, zones: Slots, sides: Sides | None, narrow: Narrow) -> Slots:
+        """The slots in some zones that fit."""
+        fit = _none_exceeds(self._times[zones], narrow.most_times()[:, None], 1)
+        if sides is not None:
+            fit &= _none_exceeds(self._sides[zones], sides[:, None], 1)
+        if narrow.agents is not None and (self._least_agent[zones] < self._most_agent[zones]).any():
+            agents = self._agent[zones]
+            fit &= np.any([agents == agent for agent in narrow.agents], axis=0)
+        return np.asarray(self._slot[zones][fit].astype(np.int64))
+
+    def nbytes(self) -> int:
+        """Memory taken."""
+        return self._row_of.nbytes() + int(sum(getattr(self, name).nbytes for name in _ARRAYS))
+
+
+_BY_ZONE = ("_slot", "_agent", "_map", "_sides", "_times", "_least_agent", "_most_agent")
+_ARRAYS = (*_BY_ZONE, "_least_sides", "_least_times")
+_OPPOSITE = np.array([3, 4, 5, 0, 1, 2])
+
+
+def _none_exceeds(values: Sides | Times, most: Sides | Times, axis: int) -> Mask:
+    """Where no value along the axis exceeds its limit."""
+    return np.asarray(np.logical_and.reduce(values <= most, axis=axis))
+
+
+def _first_zones(name: str, zones: int) -> Any:
+    return slice(zones) if name in _BY_ZONE else (slice(None), slice(zones))
+
+
+def _sides(low: FloatArray | Vec3, high: FloatArray | Vec3) -> Sides:
+    """Sides [6, ...] of boxes in float32, rounded outward."""
+    sides = np.concatenate([np.asarray(low, float).T, -np.asarray(high, float).T])
+    outward: Sides = np.nextafter(sides.astype(np.float32), np.float32(-np.inf))
+    return outward
+
+
+def _keys(sides: Sides, agent: Codes32, maps: Codes32) -> Cells:
+    """Where rows lie on the curve: by agent and map, what was at far apart places last, then by interleaved cells."""
+    groups: Slots = np.unique(agent.astype(np.int64) << 32 | maps, return_inverse=True)[1]
+    low, high = sides[:3].astype(float), -sides[3:].astype(float)
+    wide = (high - low > _WIDE_M).any(axis=0)
+    groups = np.where(wide, groups.max(initial=0) + 1, groups)
+    keys: Cells = np.minimum(groups, 0xFFFF).astype(np.uint64) << np.uint64(48)
+    centre = (low + high) / 2
+    centre -= centre.min(axis=1, initial=0.0)[:, None]
+    for axis in range(3):
+        cell = max(_CELL_M, float(centre[axis].max(initial=0.0)) / 0xFFFF)
+        keys |= _spread((centre[axis] / cell).astype(np.uint64)) << np.uint64(axis)
+    return keys
+
+
+def _spread(cells: Cells) -> Cells:
+    """16 bits each, with two zeros between each and the next."""
+    for shift, mask in ((16, 0x0000FF0000FF), (8, 0x00F00F00F00F), (4, 0x0C30C30C30C3), (2, 0x249249249249)):
+        spread: Cells = (cells | cells << np.uint64(shift)) & np.uint64(mask)
+        cells = spread
+    return cells

@@ -1,0 +1,69 @@
+"""``r4 bench`` on tiny memories: what it prints, and that nothing it finds is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from r4_ros.cli import bench, db
+from r4_ros.core.config import MemoryConfig
+from r4_ros.evaluation.bench_data import make_things
+from r4_ros.evaluation.bench_fill import fill
+from r4_ros.evaluation.bench_ingest import Walk
+from r4_ros.evaluation.bench_retrieval import SELECTIVITIES
+from r4_ros.memory.library import open_library
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    made = typer.Typer()
+    bench.register(made)
+    return made
+
+
+def test_retrieval_as_json(app: typer.Typer) -> None:
+    options = ["bench", "retrieval", "--entries", "3000", "--repeats", "4", "--no-peers", "--json"]
+    ran = CliRunner().invoke(app, options)
+    assert ran.exit_code == 0
+    found = json.loads(ran.stdout)
+    assert found["entries"] == 3000 and found["bytes_per_entry"] > 1536 and found["rebuild_s"] > 0
+    keys = {(r["engine"], r["selectivity"]) for r in found["results"]}
+    assert keys == {(engine, percent) for engine in ("r4", "numpy") for percent in SELECTIVITIES}
+    assert all(r["recall"] == 1.0 and 0 < r["p50_ms"] <= r["p99_ms"] for r in found["results"])
+    assert [r["selectivity"] for r in found["ratios"]] == list(SELECTIVITIES)
+
+
+def test_ingest_as_json_and_nothing_acknowledged_is_missing(app: typer.Typer, tmp_path: Path) -> None:
+    db.register(app)
+    memory, acks = str(tmp_path / "memory.db"), tmp_path / "acks"
+    options = ["bench", "ingest", "--entries", "500", "--observations", "600", "--db", memory, "--acks", str(acks)]
+    for rounds in (1, 2):  # the second round goes on with the file
+        ran = CliRunner().invoke(app, [*options, "--json"])
+        assert ran.exit_code == 0
+        found = json.loads(ran.stdout)
+        assert [frame["batch"] for frame in found["frames"]] == [1, 10, 100]
+        assert all(f["observations_per_s"] > 0 and 0 < f["p50_ms"] <= f["p99_ms"] for f in found["frames"])
+        assert found["association_per_s"] > 0 and found["start_s"] > 0 and found["disk_bytes_per_entry"] > 0
+        assert len(set(acks.read_text().split())) == rounds * (200 + 20 * 10 + 3 * 100)
+    verify = ["db", "verify", "--db", memory, "--acks", str(acks), "--json"]
+    ran = CliRunner().invoke(app, verify)
+    found = json.loads(ran.stdout)
+    assert ran.exit_code == 0 and found["missing"] == 0 and found["integrity"] == "ok"
+    with acks.open("a") as log:
+        log.write("0123456789abcdef0123456789abcdef\ncut o")
+    ran = CliRunner().invoke(app, verify)
+    assert ran.exit_code == 1 and json.loads(ran.stdout)["missing"] == 1
+
+
+def test_most_observations_of_the_benchmark_are_of_things_that_are_known(tmp_path: Path) -> None:
+    things = make_things(2000)
+    fill(tmp_path / "memory.db", things)
+    with open_library(tmp_path / "memory.db", MemoryConfig(writer_silence_s=0.0)) as library:
+        assert len(library.entries()) == 2000
+        receipts = [library.ingest(f) for f in Walk(things, 1, library.newest_stamp("r2"), "w", 3).frames(30, 10)]
+        assert sum(r.stored for r in receipts) == 300
+        assert 2010 < len(library.entries()) < 2080  # about a tenth is new

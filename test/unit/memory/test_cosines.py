@@ -1,0 +1,70 @@
+"""Vectors read directly or through their copy in bytes: always what a plain product gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r4_ros.memory import cosines
+from r4_ros.memory.cosines import UnitVectors
+
+
+def units(rng: np.random.Generator, count: int, dimension: int, clusters: int) -> np.ndarray:
+    """Unit vectors as a store keeps them; in few clusters many are almost the same."""
+    middles = rng.standard_normal((clusters, dimension))
+    vectors = middles[rng.integers(0, clusters, count)] + rng.choice([0.01, 0.3]) * rng.standard_normal(
+        (count, dimension)
+    )
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors.astype(np.float16).astype(np.float32)
+
+
+@pytest.fixture
+def bytes_from_64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cosines, "BYTES_FROM", 64)
+    monkeypatch.setattr(cosines, "_FIRST", 16)
+
+
+@given(seed=st.integers(0, 10_000), dimension=st.sampled_from([8, 24, 384]), clusters=st.sampled_from([1, 5, 50]))
+@settings(max_examples=30, deadline=None)
+def test_found_are_those_of_a_plain_product(seed: int, dimension: int, clusters: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cosines, "BYTES_FROM", 64)
+        patch.setattr(cosines, "_FIRST", 16)
+        rng = np.random.default_rng(seed)
+        every = units(rng, int(rng.integers(1, 700)), dimension, clusters)
+        vectors = UnitVectors(dimension)
+        while len(vectors) < len(every):
+            vectors.append(every[len(vectors) : len(vectors) + int(rng.integers(1, 150))])
+        query = every[rng.integers(len(every))] if rng.random() < 0.5 else units(rng, 1, dimension, clusters)[0]
+        right = every.astype(float) @ query
+        threshold = float(rng.uniform(-0.2, 0.99))
+        rows, found = vectors.above(query, threshold)
+        near = np.abs(right - threshold) < 1e-6
+        assert set(np.flatnonzero((right >= threshold) & ~near)) <= set(rows)
+        assert set(rows) <= set(np.flatnonzero((right >= threshold) | near))
+        np.testing.assert_allclose(found, right[rows], atol=2e-6)
+        allowed = rng.random(len(every)) < rng.choice([0.05, 0.6])
+        for mask in (None, allowed):
+            chosen = np.arange(len(every)) if mask is None else np.flatnonzero(mask)
+            rows, found = vectors.nearest(query, 10, mask)
+            assert set(rows) <= set(chosen) and len(set(rows)) == len(rows) == min(10, len(chosen))
+            np.testing.assert_allclose(found, np.sort(right[chosen])[::-1][:10], atol=2e-6)
+
+
+def test_later_vectors_with_larger_elements_are_found(bytes_from_64: None) -> None:
+    vectors = UnitVectors(16)
+    vectors.append(np.full((200, 16), 0.25, np.float32))
+    axis = np.eye(16, dtype=np.float32)
+    vectors.append(axis)
+    rows, found = vectors.nearest(axis[3], 1)
+    assert rows.tolist() == [203] and found == pytest.approx([1.0])
+    assert vectors.above(axis[3], 0.9)[0].tolist() == [203]
+
+
+def test_equal_vectors_come_in_the_order_of_their_rows(bytes_from_64: None) -> None:
+    vectors = UnitVectors(8)
+    vectors.append(np.tile(np.eye(8, dtype=np.float32)[0], (500, 1)))
+    assert vectors.nearest(np.eye(8, dtype=np.float32)[0], 4)[0].tolist() == [0, 1, 2, 3]
