@@ -78,6 +78,7 @@ class Library:
         self._revision = store.revision()
         self._live = store.is_live()
         self._next_frame = store.next_frame_id()
+        self._pruned = store.pruned_before()
         self._retriever = Retriever(
             store, self._index, self._cache, self._sessions, self._trails, self._coverage, config, embedder
         )
@@ -133,6 +134,8 @@ class Library:
             self._refuse_if_read_only()
             check(frame)
             admission = self._sessions.admit(frame)
+            if frame.stamp_ns < self._pruned.get((frame.agent_id, admission.session.session), 0):
+                return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)  # it was known once
             known = self._store.find_frame(frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
             frame_id, indices = known or (self._next_frame, frozenset())
             observations = sorted((o for o in frame.observations if o.index not in indices), key=lambda o: o.index)

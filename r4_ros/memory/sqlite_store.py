@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from r4_ros.core.model import (
+    FOREVER,
     Anchor,
     Region,
     View,
@@ -24,10 +26,13 @@ from r4_ros.memory.codec import (
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
 from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import open_sqlite
+from r4_ros.memory.sqlite_history import History
+from r4_ros.memory.sqlite_prune import Pruned, prune, pruned_before
 from r4_ros.memory.sqlite_rows import event_row, observation_row, stored_episode, stored_event, trail_record
 from r4_ros.memory.store import (
     AnchorRecord,
     FrameChange,
+    KeptFrame,
     SessionRecord,
     StoredEntry,
     StoredEpisode,
@@ -89,6 +94,7 @@ class SqliteStore:
             if change.frame.prolongs is not None:
                 self._file.execute(_PROLONG, (change.frame.stamp_ns, change.frame.prolongs))
         self._entries.write(change.entries)
+        self._entries.keep_vectors(observation for observation, _ in change.observations)
         frame_id = change.frame.frame_id
         self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
         self._file.execute_many(_EVENT, [event_row(event) for event in change.events])
@@ -263,6 +269,15 @@ class SqliteStore:
             view = View(row[8], row[9], row[10], row[11], unpack_depth(row[13], row[12]))
             yield StoredView(row[0], row[1], row[2], row[3], row[4], row[5], row[6], unpack_pose(row[7]), view)
 
+    def history(self) -> Iterator[KeptFrame]:
+        """All frames that are kept, in the order in which they came."""
+        anchors = {record.anchor.anchor_id: record.anchor for record in self.anchors()}
+        return History(self._file, anchors).frames()
+
+    def reading(self) -> AbstractContextManager[None]:
+        """What is read in it is of one moment."""
+        return self._file.reading()
+
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""
         number = self._session_number(agent_id, session)
@@ -344,6 +359,14 @@ class SqliteStore:
         """All regions, by name."""
         rows = self._file.execute("SELECT name, polygon, z_min, z_max, map_id FROM region ORDER BY name, map_id")
         return [Region(row[0], tuple((x, y) for x, y in load_list(row[1])), *row[2:]) for row in rows]
+
+    def prune(self, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
+        """Drop old history, never what the entries are; see ``sqlite_prune``."""
+        return prune(self._file, before_ns, max_bytes, dry_run)
+
+    def pruned_before(self) -> dict[tuple[str, int], int]:
+        """For each (agent, session) the stamp before which frames were dropped."""
+        return pruned_before(self._file)
 
     def counts(self) -> dict[str, int]:
         """Number of rows by kind."""
