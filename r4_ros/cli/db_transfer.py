@@ -185,7 +185,7 @@ def prune(
     store = SqliteStore(db)
     try:
         newest = max((session.newest_ns for session in store.sessions()), default=0)
-        before_ns = _stamp(before, newest) if before else FOREVER
+        before_ns = stamp_of(before, newest) if before else FOREVER
         found = store.prune(before_ns, None if max_mb is None else int(max_mb * 1e6), dry_run)
     finally:
         store.close()
@@ -203,7 +203,7 @@ def prune(
         )
 
 
-def _stamp(text: str, newest_ns: int) -> int:
+def stamp_of(text: str, newest_ns: int) -> int:
     """Nanoseconds; an age counts back from the newest stamp. Raises InvalidArgument."""
     from r4_ros.core.errors import InvalidArgument
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from r4_ros.core.model import (
-    FOREVER,
     Anchor,
     Region,
     View,
@@ -24,11 +22,10 @@ from r4_ros.memory.codec import (
     unpack_pose,
 )
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
-from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import open_sqlite
 from r4_ros.memory.sqlite_history import History
-from r4_ros.memory.sqlite_prune import Pruned, prune, pruned_before
 from r4_ros.memory.sqlite_rows import event_row, observation_row, stored_episode, stored_event, trail_record
+from r4_ros.memory.sqlite_upkeep import SqliteUpkeep
 from r4_ros.memory.store import (
     AnchorRecord,
     FrameChange,
@@ -55,24 +52,13 @@ _TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_a
     FROM frame f JOIN stream s USING(stream_id) WHERE f.session_no = ? AND """
 
 
-class SqliteStore:
+class SqliteStore(SqliteUpkeep):
     """A ``MemoryStore``. Opening it makes or migrates the file; raises StoreError, SchemaError."""
 
     def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:
-        self._file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only)
-        self._entries = EntryTable(self._file)
+        super().__init__(open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only))
         self._session_numbers: dict[tuple[str, int], int] = {}
         self._streams: dict[tuple[Any, ...], int] = {}
-
-    @property
-    def read_only(self) -> bool:
-        """Whether writing is refused."""
-        return self._file.read_only
-
-    @property
-    def path(self) -> Path:
-        """Where the file lies."""
-        return self._file.path
 
     def write_frame(self, change: FrameChange) -> None:
         """Write all of a change or nothing; durable on return."""
@@ -274,10 +260,6 @@ class SqliteStore:
         anchors = {record.anchor.anchor_id: record.anchor for record in self.anchors()}
         return History(self._file, anchors).frames()
 
-    def reading(self) -> AbstractContextManager[None]:
-        """What is read in it is of one moment."""
-        return self._file.reading()
-
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""
         number = self._session_number(agent_id, session)
@@ -359,32 +341,3 @@ class SqliteStore:
         """All regions, by name."""
         rows = self._file.execute("SELECT name, polygon, z_min, z_max, map_id FROM region ORDER BY name, map_id")
         return [Region(row[0], tuple((x, y) for x, y in load_list(row[1])), *row[2:]) for row in rows]
-
-    def prune(self, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
-        """Drop old history, never what the entries are; see ``sqlite_prune``."""
-        return prune(self._file, before_ns, max_bytes, dry_run)
-
-    def pruned_before(self) -> dict[tuple[str, int], int]:
-        """For each (agent, session) the stamp before which frames were dropped."""
-        return pruned_before(self._file)
-
-    def counts(self) -> dict[str, int]:
-        """Number of rows by kind."""
-        kinds = ("frame", "observation", "entry", "stay", "sighting", "event", "episode", "anchor", "session", "region")
-        return {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
-
-    def problems(self) -> list[str]:
-        """What an integrity check finds; empty: sound."""
-        return self._file.problems()
-
-    def backup(self, target: Path) -> int:
-        """A consistent copy; gives its size in bytes."""
-        return self._file.backup(target)
-
-    def size_bytes(self) -> int:
-        """Size on disk with the write-ahead log."""
-        return self._file.size_bytes()
-
-    def close(self) -> None:
-        """Release the file."""
-        self._file.close()

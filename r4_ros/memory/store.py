@@ -5,13 +5,25 @@ A store keeps what it is given and derives nothing. ``test/contract`` says what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from r4_ros.core.model import Anchor, Entry, Episode, Event, Frame, Observation, Pose, Region, Vec3, View
+from r4_ros.core.model import (
+    Anchor,
+    CorrectionRecord,
+    Entry,
+    Episode,
+    Event,
+    Frame,
+    Observation,
+    Pose,
+    Region,
+    Vec3,
+    View,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +171,15 @@ class FrameChange:
     events: tuple[StoredEvent, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CorrectionChange:
+    """All that a person's correction changes; written in one transaction with the record of it."""
+
+    revision: int
+    record: CorrectionRecord
+    entries: tuple[EntryChange, ...]
+
+
 class MemoryStore(Protocol):
     """The truth on disk. Every method raises StoreError where the store can't be used."""
 
@@ -172,6 +193,18 @@ class MemoryStore(Protocol):
 
     def write_frame(self, change: FrameChange) -> None:
         """Write all of a change or nothing; durable on return."""
+
+    def write_correction(self, change: CorrectionChange) -> None:
+        """Write a correction, what it changed and the record of it, or nothing; durable on return."""
+
+    def corrections(self) -> Sequence[CorrectionRecord]:
+        """All corrections, oldest first."""
+
+    def corrected(self, correction_id: int) -> Sequence[EntryChange]:
+        """What a correction made of which entries."""
+
+    def corrections_by_frame(self) -> Mapping[int, Sequence[CorrectionRecord]]:
+        """The corrections that were made after each frame (0: before the first) and before the next."""
 
     def revision(self) -> int:
         """Revision of the last change written."""

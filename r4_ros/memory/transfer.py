@@ -11,7 +11,7 @@ from r4_ros.core.errors import InvalidArgument, R4Error, StoreError
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import FOREVER, Embedding, Float32Array, Frame, Observation, Pose, Region, Visibility
 from r4_ros.core.ports import Embedder
-from r4_ros.memory import interchange
+from r4_ros.memory import interchange, interchange_read
 from r4_ros.memory.codec import dump
 from r4_ros.memory.interchange import FORMAT, VERSION, Json
 from r4_ros.memory.library import Library
@@ -27,12 +27,15 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
         for record in anchors:
             yield dump(interchange.anchor_to_json(record.camera, record.anchor))
         told: set[str] = set()
+        said = store.corrections_by_frame()
         for kept in store.history():
             for text, embedding in _texts(kept.frame):
                 if text not in told:
                     told.add(text)
                     yield dump(interchange.embedding_to_json(text, embedding))
             yield dump(interchange.frame_to_json(kept.frame, kept.held))
+            for correction in said.get(kept.frame_id, ()):
+                yield dump(interchange.correction_to_json(correction))
         poses = {record.anchor.anchor_id: record.anchor.pose_in_map for record in anchors}
         for stored in store.episodes(-FOREVER, FOREVER):
             yield dump(interchange.episode_to_json(_placed(stored, poses)))
@@ -66,6 +69,7 @@ class Imported:
     observations: int = 0
     episodes: int = 0
     regions: int = 0
+    corrections: int = 0
     derived: int = 0
     refused: int = 0
     pruned: bool = False
@@ -100,6 +104,7 @@ class Importer:
             "frame": self._frame,
             "episode": self._episode,
             "region": self._region,
+            "correction": self._correction,
             "anchor": self._anchor,
         }
 
@@ -147,12 +152,12 @@ class Importer:
             self._library.set_live(True)
 
     def _embedding(self, values: Json) -> None:
-        text, embedding = interchange.embedding_from_json(values)
+        text, embedding = interchange_read.embedding_from_json(values)
         self._vectors[text] = embedding
 
     def _frame(self, values: Json) -> None:
         held = self._held.get((str(values.get("agent")), str(values.get("camera", "camera"))))
-        frame = interchange.frame_from_json(values, 0, held)
+        frame = interchange_read.frame_from_json(values, 0, held)
         writer = (frame.agent_id, frame.camera, frame.writer)
         if "sequence" not in values:
             frame = replace(frame, sequence=self._sequences.get(writer, 0) + 1)
@@ -185,15 +190,20 @@ class Importer:
         return Embedding(self._embedder.name, self._embedder.embed([text])[0])
 
     def _episode(self, values: Json) -> None:
-        self._library.add_episode(interchange.episode_from_json(values))
+        self._library.add_episode(interchange_read.episode_from_json(values))
         self.done.episodes += 1
 
     def _region(self, values: Json) -> None:
-        region = interchange.region_from_json(values)
+        region = interchange_read.region_from_json(values)
         if len(region.polygon) < 3 or region.z_max <= region.z_min:
             raise InvalidArgument(f"region '{region.name}' needs 3 corners and z_min below z_max")
         self._regions[region.name, region.map_id] = region
         self.done.regions += 1
+
+    def _correction(self, values: Json) -> None:
+        said, stamp_ns = interchange_read.correction_from_json(values)
+        self._library.correct(said, stamp_ns)
+        self.done.corrections += 1
 
     def _anchor(self, values: Json) -> None:
         self.done.derived += 1

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from r4_ros.cli import db
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument, R4Error, StoreError
+from r4_ros.core.errors import InvalidArgument, R4Error, StoreError, UnknownEntry
 from r4_ros.core.model import Box, Frame, Observation, Pose, View
 from r4_ros.memory.library import Library, open_library
 
@@ -155,3 +155,37 @@ def test_what_writes_is_refused_while_a_node_runs(memory_file: Path, tmp_path: P
         for command in (("prune", "--max-mb", 1), ("import", stream)):
             with pytest.raises(R4Error, match="another process is writing"):
                 run(*command, "--db", memory_file)
+
+
+def test_corrections_from_the_command_line(memory_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("r4_ros.cli.db_correct._embedder", lambda kind: None)
+    with open_library(memory_file, MemoryConfig(), read_only=True) as library:
+        (entry,) = library.entries()
+    options = ("--db", memory_file, "--source", "anna")
+    made = json.loads(run("correct", "rename", entry.entry_id[:6], "cup", *options, "--json").stdout)
+    assert made["correction_id"] == 1 and made["changed"][0]["label"] == "cup"
+    assert "at (1.00, 2.00, -3.50)" in run("correct", "pin", entry.entry_id, *options, "--at", 1, 2, -3.5).stdout
+    half = 10 * S + 20 * S
+    assert (
+        len(json.loads(run("correct", "split", entry.entry_id, *options, "--at", half, "--json").stdout)["changed"])
+        == 2
+    )
+    run("correct", "undo", *options)
+    assert "shown no more" in run("correct", "forget", entry.entry_id, *options).stdout
+    with pytest.raises(UnknownEntry, match="no entry"):
+        run("correct", "merge", entry.entry_id, "other", *options)
+    with open_library(memory_file, MemoryConfig()):
+        listed = json.loads(run("correct", "list", "--db", memory_file, "--json").stdout)
+        with pytest.raises(StoreError, match="another process is writing"):
+            run("correct", "undo", *options)
+    assert [(row["number"], row["kind"], row["undone_by"]) for row in listed] == [
+        (1, "RENAME", 0),
+        (2, "PIN", 0),
+        (3, "SPLIT", 4),
+        (4, "UNDO", 0),
+        (5, "FORGET", 0),
+    ]
+    assert "1: rename" in run("correct", "list", "--db", memory_file).stdout and listed[0]["source"] == "anna"
+    run("correct", "undo", 5, "--db", memory_file)
+    with open_library(memory_file, MemoryConfig(), read_only=True) as library:
+        assert [(e.entry_id, e.label) for e in library.entries()] == [(entry.entry_id, "cup")]
