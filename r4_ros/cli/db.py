@@ -1,4 +1,4 @@
-"""``r4 db``: look into a memory's database and check it, also while a node writes to it."""
+"""``r4 db``: look into a memory's database and check it, also while a node writes to it. More: db_transfer.py."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
 def register(app: typer.Typer) -> None:
     """Add the command group to the command line."""
-    group = typer.Typer(help="Look into a memory's database and check it.", no_args_is_help=True)
+    from r4_ros.cli import db_correct, db_transfer
+
+    group = typer.Typer(help="Look into a memory's database, check, copy, prune and move it.", no_args_is_help=True)
     group.command("info")(info)
     group.command("verify")(verify)
+    db_transfer.register(group)
+    db_correct.register(group)
     app.add_typer(group, name="db")
 
 

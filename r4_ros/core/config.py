@@ -114,6 +114,12 @@ class MemoryConfig:
     reorder_s: float = param(5.0, "stamps that go back by more start a new session", unit="s", low=0.0)
     session_gap_s: float = param(60.0, "a restart within this time keeps its session", unit="s", low=0.0)
     writer_silence_s: float = param(2.0, "another writer may take over after this silence", unit="s", low=0.0)
+    allow_corrections: bool = param(
+        False, "serve memory/correct: rename, merge, split, pin, forget and undo for entries of the agents served"
+    )
+    forget_gap_s: float = param(
+        600.0, "a forgotten thing not seen for so long is new when it is seen", unit="s", low=0.0
+    )
     entries_limit: int = param(500, "entries published on memory/entries", low=1, high=10000)
     markers_rate_hz: float = param(1.0, "markers are published at most this often", unit="Hz", low=0.01, high=30.0)
     snapshot_dir: str = param("", "folder of snapshots; empty: beside the database")

@@ -6,7 +6,7 @@ The centre of what is seen of a large thing says little of the thing's: a view i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,11 +45,14 @@ class Associator:
         self._index = index
         self._config = config
 
-    def match(self, seen: Sequence[Seen], tracked: Sequence[int | None], context: FrameContext) -> list[int | None]:
+    def match(
+        self, seen: Sequence[Seen], tracked: Sequence[int | None], context: FrameContext, never: Collection[int] = ()
+    ) -> list[int | None]:
         """The slot of each observation, None for something new.
 
-        ``tracked``: slots that live tracks point to. Entries from before time was set back are taken only if their
-        last sighting doesn't lie in the future, and rather not if there is another one.
+        ``tracked``: slots that live tracks point to; ``never``: those that nothing may be taken for. Entries from
+        before time was set back are taken only if their last sighting doesn't lie in the future, and rather not if
+        there is another one.
         """
         result = list(tracked)
         open_rows = [i for i, slot in enumerate(result) if slot is None]
@@ -61,7 +64,7 @@ class Associator:
         around = (centres[:, None] + _PART_REACH_M * _SIDES).reshape(-1, 3)
         slots = index.near(agent, map_code, np.concatenate([centres, around]))
         taken = [slot for slot in tracked if slot is not None]
-        slots = slots[~np.isin(slots, taken)]
+        slots = slots[~np.isin(slots, [*taken, *never])]
         columns = index.entries
         older = columns["session"][slots] < context.era_start
         possible = ~older | (columns["last_seen"][slots] <= context.stamp_ns)

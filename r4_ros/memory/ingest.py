@@ -19,6 +19,8 @@ from r4_ros.memory.associate import Associator
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index
 from r4_ros.memory.moves import MoveFinder
+from r4_ros.memory.revise import held
+from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission
 from r4_ros.memory.stays import FrameContext, Seen, place
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
@@ -39,7 +41,9 @@ class Ingest:
         coverage: Coverage,
         cache: EntryCache,
         config: MemoryConfig,
+        said: Said,
     ) -> None:
+        self._said = said
         self._anchors, self._index, self._coverage, self._cache, self._config = anchors, index, coverage, cache, config
         self._associator = Associator(index, config)
         self._moves = MoveFinder(index, config)
@@ -99,7 +103,9 @@ class Ingest:
         self, seen: Sequence[Seen], frame: Frame, context: FrameContext, working: Working
     ) -> tuple[list[int], list[StoredEvent]]:
         """Sightings into entries; gives each one's slot."""
-        matched = self._associator.match(seen, self._tracked(seen, frame, context), context)
+        tracked = self._said.tracked(seen, self._tracked(seen, frame, context), context)
+        matched = self._associator.match(seen, tracked, context, self._said.never(context))
+        matched = self._said.resolved(seen, matched, context)
         looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
         self._cache.get_many([slot for slot in matched if slot is not None])
         slots, events, possible = [], list[StoredEvent](), []
@@ -111,6 +117,8 @@ class Ingest:
             else:
                 before = working.get(slot)
                 stored, happened = observe.sight(before, s, context)
+                if self._said.is_pinned(slot):
+                    stored = replace(stored, entry=held(before.entry, stored.entry))
                 if len(stored.entry.presence) > len(before.entry.presence):
                     self._moves.unlink(working, stored.entry, context)
                 if self._moves.may_link(stored.entry):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import compose, inverse, rotate_covariance
 from r4_ros.core.model import (
     FOREVER,
@@ -32,11 +32,14 @@ from r4_ros.core.model import (
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.correctable import Correctable
+from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index
 from r4_ros.memory.ingest import Ingest, check
 from r4_ros.memory.presence import state_at
 from r4_ros.memory.retrieve import Retriever
+from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEntry, StoredEpisode, StoredFrame, StoredView
@@ -53,7 +56,7 @@ def open_library(
     return Library(SqliteStore(path, config.durability, read_only), config, embedder)
 
 
-class Library:
+class Library(Correctable):
     """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
 
     def __init__(
@@ -71,13 +74,16 @@ class Library:
         self._coverage = Coverage(self._anchors)
         self._cache = EntryCache(store)
         self._fill()
-        self._ingest = Ingest(store, self._anchors, self._index, self._coverage, self._cache, config)
+        self._said = Said(self._index, self._cache, config)
+        self._corrector = Corrector(store, self._index, self._cache, self._anchors, self._said, embedder)
+        self._ingest = Ingest(store, self._anchors, self._index, self._coverage, self._cache, config, self._said)
         self._trails = Trails(store, self._sessions, self._anchors)
         self._regions = store.regions()
         self._map_frames = store.map_frames()
         self._revision = store.revision()
         self._live = store.is_live()
         self._next_frame = store.next_frame_id()
+        self._pruned = store.pruned_before()
         self._retriever = Retriever(
             store, self._index, self._cache, self._sessions, self._trails, self._coverage, config, embedder
         )
@@ -133,6 +139,8 @@ class Library:
             self._refuse_if_read_only()
             check(frame)
             admission = self._sessions.admit(frame)
+            if frame.stamp_ns < self._pruned.get((frame.agent_id, admission.session.session), 0):
+                return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)  # it was known once
             known = self._store.find_frame(frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
             frame_id, indices = known or (self._next_frame, frozenset())
             observations = sorted((o for o in frame.observations if o.index not in indices), key=lambda o: o.index)
@@ -152,6 +160,7 @@ class Library:
         self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
         for c in change.entries:
             self._cache.put(c.after)
+        self._said.hide()
         f = change.frame
         if not change.known:
             self._next_frame += 1
@@ -164,8 +173,10 @@ class Library:
             sequence=frame.sequence,
             revision=change.revision,
             stored=len(change.observations),
-            changed=tuple(self._placed(c.after.entry) for c in change.entries),
-            events=tuple(e.event for e in change.events),
+            changed=tuple(
+                self._placed(c.after.entry) for c in change.entries if not self._said.is_hidden(c.after.slot)
+            ),
+            events=tuple(e.event for e in change.events if not self._said.is_hidden(e.slot)),
         )
 
     def _cover(self, f: StoredFrame) -> None:
@@ -202,12 +213,15 @@ class Library:
     def entries(self) -> list[Entry]:
         """All entries, whole, in the order in which they were first stored."""
         with self._lock:
-            return [stored.entry for stored in self._store.entries()]
+            return self._shown()
+
+    def _shown(self) -> list[Entry]:
+        return [stored.entry for stored in self._store.entries() if not self._said.is_hidden(stored.slot)]
 
     def placed(self) -> list[PlacedEntry]:
         """All entries as they are now, placed in their maps."""
         with self._lock:
-            return [self._placed(stored.entry) for stored in self._store.entries()]
+            return [self._placed(entry) for entry in self._shown()]
 
     def _placed(self, entry: Entry) -> PlacedEntry:
         stay = entry.stays[-1]
@@ -236,7 +250,8 @@ class Library:
     def events(self, since_ns: int | None = None) -> list[Event]:
         """Events that may have happened at or after a stamp (None: all), oldest first, placed as of now."""
         with self._lock:
-            return [self._retriever.placed_event(event) for event in self._store.events(since_ns)]
+            shown = (event for event in self._store.events(since_ns) if not self._said.is_hidden(event.slot))
+            return [self._retriever.placed_event(event) for event in shown]
 
     def trail(self, agent_id: str, start_ns: int = 0, end_ns: int = FOREVER) -> list[TrailPoint]:
         """Base poses of an agent in [start, end), oldest first."""
@@ -328,7 +343,3 @@ class Library:
                 "index_bytes": self._index.nbytes() + self._coverage.nbytes(),
                 "newest_ns": self.newest_stamp(),
             }
-
-    def _refuse_if_read_only(self) -> None:
-        if self._store.read_only:
-            raise StoreError(f"{self._store.path}: opened read-only; nothing was stored")

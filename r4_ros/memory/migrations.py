@@ -79,4 +79,10 @@ MIGRATIONS: tuple[Migration, ...] = (
             name TEXT NOT NULL, map_id TEXT NOT NULL, polygon TEXT NOT NULL, z_min REAL NOT NULL, z_max REAL NOT NULL,
             PRIMARY KEY(name, map_id))""",
     ),
+    (
+        """CREATE TABLE correction(
+            correction_no INTEGER PRIMARY KEY, stamp_ns INTEGER NOT NULL, kind INTEGER NOT NULL, source TEXT NOT NULL,
+            entry_id TEXT NOT NULL, request TEXT NOT NULL, entries TEXT NOT NULL, before TEXT NOT NULL,
+            after TEXT NOT NULL, frame_id INTEGER NOT NULL, undone_by INTEGER NOT NULL DEFAULT 0)""",
+    ),
 )

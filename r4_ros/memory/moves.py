@@ -84,7 +84,7 @@ class MoveFinder:
         codes = [code for code, text in enumerate(index.labels.texts) if self._alike(entry, text, code)]
         columns = index.entries
         mask = (columns["agent"] == index.agents.find(entry.agent_id)) & np.isin(columns["label"], codes)
-        mask &= columns["map"] == index.maps.find(entry.map_id)
+        mask &= columns["alive"] & (columns["map"] == index.maps.find(entry.map_id))
         slots = set(np.flatnonzero(mask).tolist())
         slots |= {s.slot for s in working.added() if _same_kind(s.entry, entry)}
         if len(slots) > _MOST_LOOKALIKES:

@@ -13,6 +13,7 @@ from r4_ros.core.model import (
     EntryState,
     Interval,
     Motion,
+    Observation,
     Presence,
     Stay,
     Visibility,
@@ -81,6 +82,13 @@ class EntryTable:
                     self._file.execute(f"DELETE FROM {table} WHERE slot = ? AND n >= ?", (slot, len(after)))
             if rows:
                 self._file.execute_many(_REPLACE_PART[table], rows)
+
+    def keep_vectors(self, observations: Iterable[Observation]) -> None:
+        """Keep what labels and descriptions mean also where no entry took them over."""
+        for o in observations:
+            self._vector_number(o.label, o.label_embedding)
+            if o.description:
+                self._vector_number(o.description, o.description_embedding)
 
     def read(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
         """Whole entries by slot, ascending; None: all."""

@@ -81,6 +81,22 @@ class SqliteFile:
             finally:
                 self._depth -= 1
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is read in it is of one moment, whoever writes meanwhile. Raises StoreError."""
+        with translated(self.path):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("COMMIT")
+
+    def vacuum(self) -> None:
+        """Give free pages back to the disk; needs room for a copy meanwhile. Raises StoreError."""
+        self.execute("VACUUM")
+        self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def backup(self, target: str | Path) -> int:
         """A consistent copy while writing goes on; returns its size in bytes. Raises StoreError."""
         target = Path(target)

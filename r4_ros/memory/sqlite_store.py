@@ -22,12 +22,14 @@ from r4_ros.memory.codec import (
     unpack_pose,
 )
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
-from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import open_sqlite
+from r4_ros.memory.sqlite_history import History
 from r4_ros.memory.sqlite_rows import event_row, observation_row, stored_episode, stored_event, trail_record
+from r4_ros.memory.sqlite_upkeep import SqliteUpkeep
 from r4_ros.memory.store import (
     AnchorRecord,
     FrameChange,
+    KeptFrame,
     SessionRecord,
     StoredEntry,
     StoredEpisode,
@@ -50,24 +52,13 @@ _TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_a
     FROM frame f JOIN stream s USING(stream_id) WHERE f.session_no = ? AND """
 
 
-class SqliteStore:
+class SqliteStore(SqliteUpkeep):
     """A ``MemoryStore``. Opening it makes or migrates the file; raises StoreError, SchemaError."""
 
     def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:
-        self._file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only)
-        self._entries = EntryTable(self._file)
+        super().__init__(open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only))
         self._session_numbers: dict[tuple[str, int], int] = {}
         self._streams: dict[tuple[Any, ...], int] = {}
-
-    @property
-    def read_only(self) -> bool:
-        """Whether writing is refused."""
-        return self._file.read_only
-
-    @property
-    def path(self) -> Path:
-        """Where the file lies."""
-        return self._file.path
 
     def write_frame(self, change: FrameChange) -> None:
         """Write all of a change or nothing; durable on return."""
@@ -89,6 +80,7 @@ class SqliteStore:
             if change.frame.prolongs is not None:
                 self._file.execute(_PROLONG, (change.frame.stamp_ns, change.frame.prolongs))
         self._entries.write(change.entries)
+        self._entries.keep_vectors(observation for observation, _ in change.observations)
         frame_id = change.frame.frame_id
         self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
         self._file.execute_many(_EVENT, [event_row(event) for event in change.events])
@@ -263,6 +255,11 @@ class SqliteStore:
             view = View(row[8], row[9], row[10], row[11], unpack_depth(row[13], row[12]))
             yield StoredView(row[0], row[1], row[2], row[3], row[4], row[5], row[6], unpack_pose(row[7]), view)
 
+    def history(self) -> Iterator[KeptFrame]:
+        """All frames that are kept, in the order in which they came."""
+        anchors = {record.anchor.anchor_id: record.anchor for record in self.anchors()}
+        return History(self._file, anchors).frames()
+
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""
         number = self._session_number(agent_id, session)
@@ -344,24 +341,3 @@ class SqliteStore:
         """All regions, by name."""
         rows = self._file.execute("SELECT name, polygon, z_min, z_max, map_id FROM region ORDER BY name, map_id")
         return [Region(row[0], tuple((x, y) for x, y in load_list(row[1])), *row[2:]) for row in rows]
-
-    def counts(self) -> dict[str, int]:
-        """Number of rows by kind."""
-        kinds = ("frame", "observation", "entry", "stay", "sighting", "event", "episode", "anchor", "session", "region")
-        return {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
-
-    def problems(self) -> list[str]:
-        """What an integrity check finds; empty: sound."""
-        return self._file.problems()
-
-    def backup(self, target: Path) -> int:
-        """A consistent copy; gives its size in bytes."""
-        return self._file.backup(target)
-
-    def size_bytes(self) -> int:
-        """Size on disk with the write-ahead log."""
-        return self._file.size_bytes()
-
-    def close(self) -> None:
-        """Release the file."""
-        self._file.close()

@@ -5,12 +5,25 @@ A store keeps what it is given and derives nothing. ``test/contract`` says what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from r4_ros.core.model import Anchor, Entry, Episode, Event, Observation, Pose, Region, Vec3, View
+from r4_ros.core.model import (
+    Anchor,
+    CorrectionRecord,
+    Entry,
+    Episode,
+    Event,
+    Frame,
+    Observation,
+    Pose,
+    Region,
+    Vec3,
+    View,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,15 @@ class StoredFrame:
     base_in_sensor: Pose
     view: View
     prolongs: int | None = None  # the frame whose kept depth also holds for this one
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFrame:
+    """A frame as it came, as far as it was kept; ``held``: its camera's last kept depth holds for it too."""
+
+    frame_id: int
+    frame: Frame
+    held: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +171,15 @@ class FrameChange:
     events: tuple[StoredEvent, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CorrectionChange:
+    """All that a person's correction changes; written in one transaction with the record of it."""
+
+    revision: int
+    record: CorrectionRecord
+    entries: tuple[EntryChange, ...]
+
+
 class MemoryStore(Protocol):
     """The truth on disk. Every method raises StoreError where the store can't be used."""
 
@@ -162,6 +193,18 @@ class MemoryStore(Protocol):
 
     def write_frame(self, change: FrameChange) -> None:
         """Write all of a change or nothing; durable on return."""
+
+    def write_correction(self, change: CorrectionChange) -> None:
+        """Write a correction, what it changed and the record of it, or nothing; durable on return."""
+
+    def corrections(self) -> Sequence[CorrectionRecord]:
+        """All corrections, oldest first."""
+
+    def corrected(self, correction_id: int) -> Sequence[EntryChange]:
+        """What a correction made of which entries."""
+
+    def corrections_by_frame(self) -> Mapping[int, Sequence[CorrectionRecord]]:
+        """The corrections that were made after each frame (0: before the first) and before the next."""
 
     def revision(self) -> int:
         """Revision of the last change written."""
@@ -199,6 +242,16 @@ class MemoryStore(Protocol):
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""
 
+    def history(self) -> Iterator[KeptFrame]:
+        """All frames that are kept, in the order in which they came, placed by the anchors of now.
+
+        Poses and boxes are as near as they were stored (float32). Not kept: covariances of poses, the revision that an
+        absence spoke of, and which entry an absence that meant nothing spoke of.
+        """
+
+    def reading(self) -> AbstractContextManager[None]:
+        """What is read in it is of one moment, whoever writes meanwhile."""
+
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""
 
@@ -224,6 +277,9 @@ class MemoryStore(Protocol):
 
     def regions(self) -> list[Region]:
         """All regions, by name."""
+
+    def pruned_before(self) -> dict[tuple[str, int], int]:
+        """For each (agent, session) of which history was dropped: the stamp before which it is gone."""
 
     def counts(self) -> dict[str, int]:
         """Number of rows by kind."""

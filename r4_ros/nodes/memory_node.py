@@ -20,6 +20,7 @@ from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.base import Job, R4Node, run
+from r4_ros.nodes.convert_corrections import correction_from_request
 from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
 from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.markers import memory_markers
@@ -72,6 +73,7 @@ class MemoryNode(R4Node[MemoryConfig]):
         self.serve(srv.Retrieve, "memory/retrieve", self._retrieve, self._queries)
         self.serve(srv.UpsertObservations, "memory/upsert", self._upsert, self._writer)
         self.serve(srv.AddEpisode, "memory/add_episode", self._add_episode, self._writer)
+        self.serve(srv.CorrectEntry, "memory/correct", self._correct, self._writer)
         self.serve(srv.Snapshot, "memory/snapshot", self._snapshot, self._queries)
 
     def activate(self) -> None:
@@ -132,6 +134,26 @@ class MemoryNode(R4Node[MemoryConfig]):
         receipt = self._ingest(frame)
         response.revision, response.stored = receipt.revision, receipt.stored
         return response
+
+    def _correct(self, request: Any, response: Any) -> Any:
+        if not self.config.allow_corrections:
+            raise NotPermitted(
+                "corrections are off here; set allow_corrections, or use r4 db correct while this node rests"
+            )
+        said = correction_from_request(request)
+        for agent in self.library.agents_of(said):
+            self._require_served(agent)
+        receipt = self.library.correct(said, self._clock_ns())
+        self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision))
+        self._sent_revision = receipt.revision
+        self.counts.add("corrections")
+        response.correction_id, response.revision = receipt.correction_id, receipt.revision
+        response.changed, response.removed = [p.entry_id for p in receipt.changed], list(receipt.removed)
+        return response
+
+    def _require_served(self, agent: str) -> None:
+        if agent != self.agent_id and agent not in self.config.agents:
+            raise NotPermitted(f"this memory is corrected for {self._served()}, not for '{agent}'")
 
     def _served(self) -> str:
         return ", ".join(f"'{name}'" for name in self.config.agents or [self.agent_id])

@@ -16,8 +16,11 @@ from r4_ros.core.model import (
     Anchor,
     AttributeValue,
     Box,
+    CorrectionKind,
+    CorrectionRecord,
     Embedding,
     Entry,
+    EntryCorrection,
     EntryState,
     Episode,
     EpisodeSource,
@@ -38,6 +41,7 @@ from r4_ros.memory.codec import as_stored
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import (
     AnchorRecord,
+    CorrectionChange,
     EntryChange,
     FrameChange,
     MemoryStore,
@@ -286,3 +290,38 @@ def test_read_only_refuses_and_a_copy_is_whole(open_store: OpenStore, tmp_path: 
     with pytest.raises(StoreError):
         reader.write_frame(change(2, 6))
     assert reader.path == store.path
+
+
+def test_a_correction_is_written_with_what_it_changed_or_not_at_all(open_store: OpenStore) -> None:
+    store = open_store()
+    store.write_frame(change(1, 100, anchor=anchor(0), entries=(EntryChange(None, entry(0)),)))
+    said = EntryCorrection(CorrectionKind.PIN, "id0", position=(1.0, 2.0, 3.0), source="Ännchen")
+    first = CorrectionRecord(1, 77, said, ("id0",))
+    pinned = EntryChange(entry(0), entry(0, label="cup", revision=2))
+    store.write_correction(CorrectionChange(2, first, (pinned,)))
+    undo = CorrectionRecord(2, 78, EntryCorrection(CorrectionKind.UNDO, "id0", correction_id=1), ("id0",))
+    broken = EntryChange(None, replace(entry(5), entry=entry(5, entry_id="id0").entry))
+    with pytest.raises(StoreError):
+        store.write_correction(CorrectionChange(3, undo, (broken,)))
+    assert store.revision() == 2 and store.corrections() == [first]
+    store.write_correction(CorrectionChange(3, undo, (EntryChange(pinned.after, pinned.after),)))
+    store.close()
+    again = open_store(read_only=True)
+    assert again.corrections() == [replace(first, undone_by=2), undo]
+    assert again.corrected(1) == (pinned,)
+    assert again.corrections_by_frame() == {1: [replace(first, undone_by=2), undo]}
+    assert [stored.entry.label for stored in again.entries()] == ["cup"]
+    with pytest.raises(StoreError):
+        again.write_correction(CorrectionChange(4, undo, ()))
+
+
+def test_history_is_what_was_written(store: MemoryStore) -> None:
+    store.write_frame(change(1, 100, anchor=anchor(0), entries=(EntryChange(None, entry(0)),)))
+    store.write_frame(change(2, 200, depth=False))
+    with store.reading():
+        kept = list(store.history())
+    assert [(k.frame_id, k.frame.stamp_ns, k.frame.writer, k.frame.sequence) for k in kept] == [
+        (1, 100, "w", 1),
+        (2, 200, "w", 2),
+    ]
+    assert kept[0].frame.view.depth.shape == (2, 3) and not kept[1].held and store.pruned_before() == {}

@@ -11,6 +11,7 @@ import pytest
 from r4_ros.core import errors
 from r4_ros.core.errors import FrameRefused, OutcomeCode, R4Error, RefusalReason, SchemaError, StoreError
 from r4_ros.core.model import (
+    CorrectionKind,
     EntryState,
     EpisodeSource,
     EventKind,
@@ -37,6 +38,7 @@ PAIRS = [
     (TemporalKind, "msg/TemporalConstraint.msg", ""),
     (Order, "srv/Retrieve.srv", "ORDER_"),
     (Feedback, "srv/RecordOutcome.srv", ""),
+    (CorrectionKind, "srv/CorrectEntry.srv", ""),
 ]
 
 

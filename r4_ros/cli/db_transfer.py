@@ -1,0 +1,233 @@
+"""``r4 db export|import|backup|prune``: a memory as JSON Lines, copies of it, and less of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from r4_ros.core.ports import Embedder
+    from r4_ros.memory.transfer import Imported
+
+Db = Annotated[Path, typer.Option("--db", help="the memory's SQLite file")]
+AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
+_SHOWN_PROBLEMS = 10
+_UNITS_S = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands to ``r4 db``."""
+    group.command("export")(export)
+    group.command("import")(import_)
+    group.command("backup")(backup)
+    group.command("prune")(prune)
+
+
+def export(
+    out: Annotated[Path, typer.Option("--out", help="file to write, JSON Lines; '-': standard output")],
+    db: Db = Path("r4.db"),
+) -> None:
+    """Write the whole memory as JSON Lines (docs/interchange.md); a node may go on writing to it."""
+    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.transfer import export_lines
+
+    store = SqliteStore(db, read_only=True)
+    try:
+        lines = _with_progress(export_lines(store), "exporting", sum(store.counts()[k] for k in ("frame", "anchor")))
+        if str(out) == "-":
+            _write(lines, sys.stdout)
+            return
+        with _replacing(out) as file:
+            _write(lines, file)
+    finally:
+        store.close()
+
+
+def _write(lines: Iterable[str], file: IO[str]) -> None:
+    for line in lines:
+        file.write(line + "\n")
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[str]]:
+    """A file that takes its name only once it is whole."""
+    from r4_ros.core.errors import StoreError
+
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path}: can't be written ({error})") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def import_(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="JSON Lines; '-': standard input")],
+    db: Annotated[Path, typer.Option("--db", help="the memory to build, or to add to")],
+    strict: Annotated[bool, typer.Option("--strict", help="stop at the first bad line")] = False,
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder",
+            help="who gives labels without a vector theirs: auto (minilm unless r4 exported it), minilm, none",
+        ),
+    ] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Build a memory from JSON Lines as its node would; a bad line is refused and counted, the rest goes on."""
+    from r4_ros.core.config import MemoryConfig
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.memory.library import open_library
+    from r4_ros.memory.transfer import Importer
+
+    if embedder not in ("auto", "minilm", "none"):
+        raise InvalidArgument(f"--embedder must be auto, minilm or none, not '{embedder}'")
+    with _reading(source) as lines, open_library(db, replace(MemoryConfig(), writer_silence_s=0.0)) as library:
+        importer = Importer(library, lambda: _embedder(embedder), exported_too=embedder == "minilm")
+        done = importer.read(_with_progress(lines, "importing"), strict)
+    _tell(done, db, as_json)
+    if done.refused and not done.frames + done.episodes + done.regions:
+        raise typer.Exit(1)
+
+
+def _embedder(name: str) -> Embedder | None:
+    from r4_ros.adapters.embedders import make_embedder
+
+    return make_embedder("minilm" if name == "auto" else name)
+
+
+@contextmanager
+def _reading(source: Path) -> Iterator[IO[str]]:
+    from r4_ros.core.errors import InvalidArgument
+
+    if str(source) == "-":
+        yield sys.stdin
+        return
+    try:
+        file = source.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InvalidArgument(f"{source}: can't be read ({error.strerror})") from error
+    with file:
+        yield file
+
+
+def _tell(done: Imported, db: Path, as_json: bool) -> None:
+    for problem in done.problems[:_SHOWN_PROBLEMS]:
+        print(f"r4: {problem}", file=sys.stderr)
+    if done.refused > _SHOWN_PROBLEMS:
+        print(f"r4: ... and {done.refused - _SHOWN_PROBLEMS} more", file=sys.stderr)
+    if done.pruned:
+        print(
+            "r4: the exported memory had dropped old history; entries known from that alone are missing",
+            file=sys.stderr,
+        )
+    if as_json:
+        print(json.dumps({"db": str(db), **asdict(done)}, ensure_ascii=False))
+        return
+    print(
+        f"{db}: {done.frames} frames ({done.known} known already) with {done.observations} observations, "
+        f"{done.episodes} episodes, {done.regions} regions; {done.refused} lines refused"
+    )
+
+
+def backup(
+    out: Annotated[Path, typer.Option("--out", help="file to write")],
+    db: Db = Path("r4.db"),
+    force: Annotated[bool, typer.Option("--force", help="replace a file that is there")] = False,
+) -> None:
+    """A consistent copy of the whole memory, also while a node writes to it."""
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    if out.exists() and (not force or out.samefile(db)):
+        raise InvalidArgument(f"{out} exists already; give another name" + ("" if force else ", or --force"))
+    store = SqliteStore(db, read_only=True)
+    try:
+        size = store.backup(out)
+    finally:
+        store.close()
+    print(f"{out}: {size / 1e6:.1f} MB")
+
+
+def prune(
+    db: Db = Path("r4.db"),
+    before: Annotated[
+        str,
+        typer.Option(
+            "--observations-before",
+            help="a date (2026-01-31, 2026-01-31T12:00+01:00), nanoseconds, or an age such as 30d or 12h",
+        ),
+    ] = "",
+    max_mb: Annotated[float | None, typer.Option("--max-mb", min=0, help="drop the oldest until it fits")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be dropped")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Drop old observations and thin old frames; entries keep all they know. The node must be stopped meanwhile."""
+    from r4_ros.core.errors import InvalidArgument, StoreError
+    from r4_ros.core.model import FOREVER
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    if not before and max_mb is None:
+        raise InvalidArgument("say what may go: --observations-before or --max-mb")
+    if not db.is_file():
+        raise StoreError(f"{db}: there is no such database; check the path")
+    store = SqliteStore(db)
+    try:
+        newest = max((session.newest_ns for session in store.sessions()), default=0)
+        before_ns = stamp_of(before, newest) if before else FOREVER
+        found = store.prune(before_ns, None if max_mb is None else int(max_mb * 1e6), dry_run)
+    finally:
+        store.close()
+    if as_json:
+        print(json.dumps({"db": str(db), "dry_run": dry_run, **asdict(found)}))
+        return
+    verb = "would drop" if dry_run else "dropped"
+    print(
+        f"{db}: {verb} {found.observations:,} observations and {found.frames:,} frames; "
+        f"{found.bytes_before / 1e6:.1f} MB -> {found.bytes_after / 1e6:.1f} MB"
+    )
+    if max_mb is not None and found.bytes_after > max_mb * 1e6:
+        print(
+            f"r4: more than {max_mb:g} MB remain: entries, events, views and anchors are never dropped", file=sys.stderr
+        )
+
+
+def stamp_of(text: str, newest_ns: int) -> int:
+    """Nanoseconds; an age counts back from the newest stamp. Raises InvalidArgument."""
+    from r4_ros.core.errors import InvalidArgument
+
+    if text.isdecimal():
+        return int(text)
+    if text[:-1].isdecimal() and text[-1] in _UNITS_S:
+        return newest_ns - int(text[:-1]) * _UNITS_S[text[-1]] * 10**9
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidArgument(f"'{text}' is no date, no stamp in ns and no age such as 30d or 12h") from error
+    date = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    return round(date.timestamp()) * 10**9
+
+
+def _with_progress(lines: Iterable[str], text: str, total: int | None = None) -> Iterator[str]:
+    """The lines, counted on stderr where somebody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(text, total=total)
+        for number, line in enumerate(lines, start=1):
+            yield line
+            if number % 100 == 0:
+                progress.update(task, completed=number)

@@ -1,0 +1,60 @@
+"""What a person says of an entry, and the record of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from r4_ros.core.records import PlacedEntry
+from r4_ros.core.values import Vec3
+
+
+class CorrectionKind(IntEnum):
+    """What is said; values as in ``srv/CorrectEntry``."""
+
+    RENAME = 1
+    MERGE = 2
+    SPLIT = 3
+    PIN = 4
+    FORGET = 5
+    UNDO = 6
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCorrection:
+    """One correction; which fields matter depends on ``kind``.
+
+    RENAME: ``label``. MERGE: ``other_id`` becomes part of ``entry_id``. SPLIT: what was seen from ``at_ns`` on is
+    another thing. PIN: it is at ``position`` (map frame, metres; None: where it is) and stays there. UNDO:
+    ``correction_id`` (0: the last one that wasn't taken back).
+    """
+
+    kind: CorrectionKind
+    entry_id: str = ""
+    label: str = ""
+    other_id: str = ""
+    at_ns: int = 0
+    position: Vec3 | None = None
+    correction_id: int = 0
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionRecord:
+    """A correction as it is kept. ``entries``: ids of all that it touched; ``undone_by``: the UNDO (0: it holds)."""
+
+    correction_id: int
+    stamp_ns: int
+    correction: EntryCorrection
+    entries: tuple[str, ...]
+    undone_by: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionReceipt:
+    """What became of a correction, after COMMIT."""
+
+    correction_id: int
+    revision: int
+    changed: tuple[PlacedEntry, ...] = ()
+    removed: tuple[str, ...] = ()

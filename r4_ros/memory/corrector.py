@@ -1,0 +1,190 @@
+"""From a person's word to what it changes. Nothing is stored here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from r4_ros.core.errors import InvalidArgument, UnknownEntry
+from r4_ros.core.geometry import compose, inverse
+from r4_ros.core.model import (
+    CorrectionKind,
+    CorrectionRecord,
+    Embedding,
+    Entry,
+    EntryCorrection,
+    Pose,
+    Vec3,
+)
+from r4_ros.core.ports import Embedder
+from r4_ros.memory import revise
+from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.codec import as_stored
+from r4_ros.memory.index import Index
+from r4_ros.memory.said import Said
+from r4_ros.memory.store import CorrectionChange, EntryChange, MemoryStore, StoredEntry
+from r4_ros.memory.working import EntryCache
+
+
+class Corrector:
+    """Works corrections out. ``records``: all that were made, oldest first."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        index: Index,
+        cache: EntryCache,
+        anchors: AnchorBook,
+        said: Said,
+        embedder: Embedder | None,
+    ) -> None:
+        self._store, self._index, self._cache, self._anchors = store, index, cache, anchors
+        self._said, self._embedder = said, embedder
+        self.records: list[CorrectionRecord] = list(store.corrections())
+        said.take(self.records)
+
+    def prepare(self, said: EntryCorrection, stamp_ns: int, revision: int) -> CorrectionChange:
+        """What a correction changes. Raises UnknownEntry and InvalidArgument."""
+        if said.kind is CorrectionKind.UNDO:
+            said, changes = self._undo(said)
+        else:
+            changes = {
+                CorrectionKind.RENAME: self._rename,
+                CorrectionKind.MERGE: self._merge,
+                CorrectionKind.SPLIT: self._split,
+                CorrectionKind.PIN: self._pin,
+                CorrectionKind.FORGET: self._forget,
+            }[said.kind](said)
+        dated = tuple(EntryChange(c.before, _dated(c.after, revision)) for c in changes)
+        ids = tuple(c.after.entry.entry_id for c in dated)
+        return CorrectionChange(revision, CorrectionRecord(len(self.records) + 1, stamp_ns, said, ids), dated)
+
+    def applied(self, change: CorrectionChange) -> None:
+        """Remember a correction that was stored, once the index has its entries."""
+        record = change.record
+        if record.correction.kind is CorrectionKind.UNDO:
+            undone = record.correction.correction_id - 1
+            self.records[undone] = replace(self.records[undone], undone_by=record.correction_id)
+        self.records.append(record)
+        self._said.take(self.records)
+
+    def agents_of(self, said: EntryCorrection) -> set[str]:
+        """Whose entries it is about. Raises UnknownEntry and InvalidArgument."""
+        if said.kind is CorrectionKind.UNDO:
+            slots = [self._index.slots[entry_id] for entry_id in self._to_undo(said.correction_id).entries]
+            return {self._cache.get(slot).entry.agent_id for slot in slots}
+        ids = (said.entry_id, said.other_id) if said.kind is CorrectionKind.MERGE else (said.entry_id,)
+        return {self._entry(entry_id).entry.agent_id for entry_id in ids}
+
+    def _entry(self, entry_id: str) -> StoredEntry:
+        slot = self._index.slots.get(entry_id)
+        if slot is None or self._said.is_hidden(slot):
+            raise UnknownEntry(f"there is no entry '{entry_id}'")
+        return self._cache.get(slot)
+
+    def _rename(self, said: EntryCorrection) -> list[EntryChange]:
+        if not said.label.strip():
+            raise InvalidArgument("a new name must not be empty")
+        before = self._entry(said.entry_id)
+        return [
+            EntryChange(
+                before, replace(before, entry=revise.renamed(before.entry, said.label, self._vector(said.label)))
+            )
+        ]
+
+    def _vector(self, label: str) -> Embedding | None:
+        if self._embedder is None:
+            return None
+        return Embedding(self._embedder.name, as_stored(self._embedder.embed([label])[0]))
+
+    def _pin(self, said: EntryCorrection) -> list[EntryChange]:
+        before = self._entry(said.entry_id)
+        local = None if said.position is None else self._in_anchor(before.entry, said.position)
+        return [EntryChange(before, replace(before, entry=revise.pinned(before.entry, local)))]
+
+    def _in_anchor(self, entry: Entry, position: Vec3) -> Vec3:
+        return compose(inverse(self._anchors[entry.stays[-1].anchor_id].pose_in_map), Pose(position)).position
+
+    def _forget(self, said: EntryCorrection) -> list[EntryChange]:
+        before = self._entry(said.entry_id)
+        return [EntryChange(before, before)]
+
+    def _merge(self, said: EntryCorrection) -> list[EntryChange]:
+        kept, other = self._entry(said.entry_id), self._entry(said.other_id)
+        if kept.slot == other.slot:
+            raise InvalidArgument(f"'{said.entry_id}' can't be merged with itself")
+        if (kept.entry.agent_id, kept.entry.map_id) != (other.entry.agent_id, other.entry.map_id):
+            raise InvalidArgument(
+                "only entries of one agent on one map can be merged; others are joined when they are read"
+            )
+        after = replace(kept, entry=revise.merged(kept.entry, other.entry))
+        return [EntryChange(kept, after), EntryChange(other, other)]
+
+    def _split(self, said: EntryCorrection) -> list[EntryChange]:
+        before = self._entry(said.entry_id)
+        first, second = revise.split(before.entry, said.at_ns)
+        known = self._index.slots.get(second.entry_id)
+        slot = self._index.entries.rows if known is None else known
+        return [
+            EntryChange(before, StoredEntry(before.slot, first)),
+            EntryChange(None if known is None else self._cache.get(known), StoredEntry(slot, second)),
+        ]
+
+    def _undo(self, said: EntryCorrection) -> tuple[EntryCorrection, list[EntryChange]]:
+        record = self._to_undo(said.correction_id)
+        changes = self._store.corrected(record.correction_id)
+        kind = record.correction.kind
+        if kind is CorrectionKind.SPLIT:
+            made = self._unsplit(changes)
+        elif kind is CorrectionKind.FORGET:
+            made = [self._same(changes[0])]
+        else:
+            made = [self._taken_back(changes[0]), *map(self._same, changes[1:])]
+        return replace(said, correction_id=record.correction_id, entry_id=record.correction.entry_id), made
+
+    def _to_undo(self, correction_id: int) -> CorrectionRecord:
+        open_ones = [r for r in self.records if not r.undone_by and r.correction.kind is not CorrectionKind.UNDO]
+        found = [r for r in open_ones if correction_id in (0, r.correction_id)]
+        if not found:
+            raise InvalidArgument(
+                f"there is no correction {correction_id or ''} that could be taken back".replace("  ", " ")
+            )
+        record = found[-1]
+        later = [
+            r for r in open_ones if r.correction_id > record.correction_id and set(r.entries) & set(record.entries)
+        ]
+        if later:
+            first = later[-1].correction_id
+            raise InvalidArgument(f"take back correction {first} first: it builds on {record.correction_id}")
+        return record
+
+    def _now(self, change: EntryChange) -> StoredEntry:
+        return self._cache.get(self._index.slots[change.after.entry.entry_id])
+
+    def _same(self, change: EntryChange) -> EntryChange:
+        now = self._now(change)
+        return EntryChange(now, now)
+
+    def _taken_back(self, change: EntryChange) -> EntryChange:
+        now = self._now(change)
+        assert change.before is not None
+        return EntryChange(now, revise.taken_back(change.before, change.after, now))
+
+    def _unsplit(self, changes: Sequence[EntryChange]) -> list[EntryChange]:
+        """As before, where nothing was seen since; else the two as one."""
+        first, second = (self._now(change) for change in changes)
+        before = changes[0].before
+        assert before is not None
+        untouched = all(now.entry == change.after.entry for now, change in zip((first, second), changes, strict=True))
+        entry = (
+            before.entry
+            if untouched
+            else revise.merged(second.entry, first.entry).evolve(
+                entry_id=first.entry.entry_id, moved_from=before.entry.moved_from
+            )
+        )
+        return [EntryChange(first, replace(first, entry=entry)), EntryChange(second, second)]
+
+
+def _dated(stored: StoredEntry, revision: int) -> StoredEntry:
+    return replace(stored, entry=stored.entry.evolve(revision=revision))

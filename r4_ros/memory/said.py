@@ -1,0 +1,142 @@
+"""What people said of entries, while frames are worked in: it holds whatever the camera says.
+
+A renamed entry is still found under the labels it was seen by. A pinned one isn't taken for what is seen elsewhere.
+A forgotten one is out of all answers, yet sightings go on to be worked into it, so that it doesn't come back as another
+one; once it wasn't seen for ``forget_gap_s``, what is seen there is new. Sightings of an entry that was merged into
+another one go to that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.intervals import nanoseconds
+from r4_ros.core.model import CorrectionKind, CorrectionRecord, Entry
+from r4_ros.memory.index import Index
+from r4_ros.memory.revise import PERSON, split_id
+from r4_ros.memory.stays import FrameContext, Seen, has_moved, reach
+from r4_ros.memory.working import EntryCache
+
+
+class Said:
+    """The corrections that hold, by slot."""
+
+    def __init__(self, index: Index, cache: EntryCache, config: MemoryConfig) -> None:
+        self._index, self._cache, self._config = index, cache, config
+        self._forget_gap = nanoseconds(config.forget_gap_s)
+        self._forgotten: set[int] = set()
+        self._part_of: dict[int, int] = {}
+        self._pinned: set[int] = set()
+        self._renamed: set[int] = set()
+        self._succeeded: dict[int, int] = {}
+
+    def take(self, records: Iterable[CorrectionRecord]) -> None:
+        """All corrections there are, oldest first."""
+        for slots in (self._forgotten, self._part_of, self._pinned, self._renamed, self._succeeded):
+            slots.clear()
+        slot_of = self._index.slots
+        for record in records:
+            said = record.correction
+            if said.kind is CorrectionKind.UNDO:
+                continue
+            slot = slot_of[said.entry_id]
+            if said.kind is CorrectionKind.SPLIT:
+                other = slot_of[split_id(said.entry_id, said.at_ns)]
+                if record.undone_by:
+                    self._part_of[other] = slot
+                else:
+                    self._part_of.pop(other, None)
+                    self._succeeded[slot] = other
+            elif record.undone_by:
+                continue
+            elif said.kind is CorrectionKind.MERGE:
+                self._part_of[slot_of[said.other_id]] = slot
+            else:
+                {
+                    CorrectionKind.RENAME: self._renamed,
+                    CorrectionKind.PIN: self._pinned,
+                    CorrectionKind.FORGET: self._forgotten,
+                }[said.kind].add(slot)
+        self.hide()
+
+    def hide(self) -> None:
+        """Take what is hidden out of the queries; anew after each change of the index."""
+        for slot in self.hidden():
+            self._index.entries["alive"][slot] = False
+
+    def hidden(self) -> set[int]:
+        """The slots of entries that no answer names."""
+        return self._forgotten | self._part_of.keys()
+
+    def is_hidden(self, slot: int) -> bool:
+        """Whether no answer names it."""
+        return slot in self._forgotten or slot in self._part_of
+
+    def is_pinned(self, slot: int) -> bool:
+        """Whether it stays where it is."""
+        return slot in self._pinned
+
+    def never(self, context: FrameContext) -> set[int]:
+        """Slots of the frame's agent that no sighting may be taken for."""
+        never = {slot for slot in self._forgotten if self._is_over(slot, context)}
+        never |= {old for old, new in self._succeeded.items() if self._near(old, new)}
+        for part in self._part_of:
+            whole = self._whole(part)
+            if whole in never or not self._near(part, whole):
+                never.add(part)
+        return never
+
+    def _is_over(self, slot: int, context: FrameContext) -> bool:
+        entry = self._cache.get(slot).entry
+        return entry.agent_id == context.agent_id and context.stamp_ns - entry.last_seen > self._forget_gap
+
+    def _near(self, a: int, b: int) -> bool:
+        columns = self._index.entries
+        size = max(float((columns["high"][s] - columns["low"][s]).max()) for s in (a, b))
+        return math.dist(columns["centre"][a], columns["centre"][b]) < reach(self._config, size)
+
+    def _whole(self, slot: int) -> int:
+        while slot in self._part_of:
+            slot = self._part_of[slot]
+        return slot
+
+    def tracked(self, seen: Sequence[Seen], tracked: Sequence[int | None], context: FrameContext) -> list[int | None]:
+        """The slots of live tracks where they may be followed, and of renamed entries that are seen again."""
+        result = self.resolved(seen, tracked, context)
+        if not self._renamed:
+            return result
+        taken = {slot for slot in result if slot is not None} | self.never(context)
+        map_code = self._index.maps.find(context.map_id)
+        for slot in sorted(self._renamed - taken):
+            if self._index.entries["map"][slot] != map_code:
+                continue
+            entry = self._cache.get(slot).entry
+            free = [i for i, known in enumerate(result) if known is None and self._is(entry, seen[i], context)]
+            if free and entry.agent_id == context.agent_id:
+                centre = self._index.entries["centre"][slot]
+                result[min(free, key=lambda i: math.dist(seen[i].centre, centre))] = slot
+        return result
+
+    def _is(self, entry: Entry, seen: Seen, context: FrameContext) -> bool:
+        names = {name.casefold() for name, weight in entry.label_votes if weight != PERSON}
+        if seen.observation.label.casefold() not in names:
+            return False
+        box = context.box(entry.stays[-1])
+        limit = reach(self._config, max(*box.extent, *seen.extent))
+        return math.dist(box.pose.position, seen.centre) < limit
+
+    def resolved(self, seen: Sequence[Seen], matched: Sequence[int | None], context: FrameContext) -> list[int | None]:
+        """Matches as people would have them: parts go to their whole, and nothing moves what is pinned."""
+        if not (self._part_of or self._pinned or self._forgotten or self._succeeded):
+            return list(matched)
+        never = self.never(context)
+        result: list[int | None] = []
+        for one, slot in zip(seen, matched, strict=True):
+            if slot is not None:
+                slot = None if slot in never else self._whole(slot)
+            if slot is not None and slot in self._pinned:
+                slot = None if has_moved(self._cache.get(slot).entry.stays[-1], one, context) else slot
+            result.append(slot)
+        return result

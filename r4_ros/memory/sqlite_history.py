@@ -1,0 +1,101 @@
+"""The frames in the SQLite store, as they came: read for an export, and pruned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from r4_ros.core.geometry import compose
+from r4_ros.core.model import NO_COVARIANCE, Anchor, Embedding, Frame, Observation, View, Visibility
+from r4_ros.memory.codec import unpack_box, unpack_depth, unpack_matrix3, unpack_pose, unpack_vector
+from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.store import KeptFrame
+
+_FRAMES = """SELECT frame_id, s.agent_id, s.camera, w.writer, f.sequence, w.writer_session, f.stamp_ns, s.map_id,
+    s.map_frame, s.sensor_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor, s.horizontal_fov, s.vertical_fov,
+    s.min_depth, s.max_depth, f.rows, f.depth, f.until_ns
+    FROM frame f JOIN stream s USING(stream_id) JOIN writer w USING(writer_no) ORDER BY frame_id"""
+_OBSERVATIONS = """SELECT frame_id, idx, o.label, box, covariance, o.visibility, o.confidence, track_id, o.description,
+    o.attributes, image, entry_id FROM observation o LEFT JOIN entry USING(slot) ORDER BY frame_id, idx"""
+
+
+class History:
+    """All frames in the order in which they came, as far as the store kept them."""
+
+    def __init__(self, file: SqliteFile, anchors: Mapping[int, Anchor]) -> None:
+        self._file, self._anchors = file, anchors
+        self._vectors: dict[str, Embedding | None] = {}
+        self._kept: dict[tuple[str, str], tuple[int, int, str]] = {}
+
+    def frames(self) -> Iterator[KeptFrame]:
+        """Frame after frame; see ``MemoryStore.history``."""
+        groups = groupby(self._file.iterate(_OBSERVATIONS), key=itemgetter(0))
+        group = next(groups, None)
+        for row in self._file.iterate(_FRAMES):
+            observations: tuple[Observation, ...] = ()
+            if group is not None and group[0] == row[0]:
+                observations = tuple(self._observation(r) for r in group[1])
+                group = next(groups, None)
+            yield self._frame(row, observations)
+
+    def _frame(self, row: Row, observations: tuple[Observation, ...]) -> KeptFrame:
+        anchor, in_anchor = self._anchors[row[10]], unpack_pose(row[11])
+        odom = None if anchor.pose_in_odom is None else compose(anchor.pose_in_odom, in_anchor)
+        depth = np.zeros((0, 0), np.float32) if row[18] is None else unpack_depth(row[18], row[17])
+        frame = Frame(
+            agent_id=row[1],
+            camera=row[2],
+            writer=row[3],
+            sequence=row[4],
+            session=row[5],
+            stamp_ns=row[6],
+            map_id=row[7],
+            map_frame=row[8],
+            sensor_frame=row[9],
+            sensor_in_map=compose(anchor.pose_in_map, in_anchor),
+            view=View(row[13], row[14], row[15], row[16], depth),
+            sensor_in_odom=odom,
+            base_in_sensor=unpack_pose(row[12]),
+            observations=observations,
+        )
+        return KeptFrame(row[0], frame, self._is_held(frame, row[19]))
+
+    def _is_held(self, frame: Frame, until_ns: int) -> bool:
+        """Whether the depth that this camera kept last holds for the frame too."""
+        key = (frame.agent_id, frame.camera)
+        if frame.view.depth.size:
+            self._kept[key] = (frame.stamp_ns, until_ns, frame.map_id)
+            return False
+        since, until, map_id = self._kept.get(key, (0, -1, ""))
+        return since <= frame.stamp_ns <= until and map_id == frame.map_id
+
+    def _observation(self, row: Row) -> Observation:
+        absent = row[5] == Visibility.ABSENT
+        return Observation(
+            index=row[1],
+            label=row[2],
+            box=unpack_box(row[3]),
+            position_covariance=NO_COVARIANCE if row[4] is None else unpack_matrix3(row[4]),
+            description=row[8],
+            attributes=tuple((name, value) for name, value in json.loads(row[9])),
+            label_embedding=self._vector(row[2]),
+            description_embedding=self._vector(row[8]),
+            visibility=Visibility(row[5]),
+            confidence=row[6],
+            track_id=row[7],
+            image=row[10],
+            entry_id=(row[11] or "") if absent else "",
+        )
+
+    def _vector(self, text: str) -> Embedding | None:
+        """The vector kept for a text, the newest model's."""
+        if text not in self._vectors:
+            rows = self._file.execute(
+                "SELECT model, data FROM vector WHERE text = ? ORDER BY vector_no DESC LIMIT 1", (text,)
+            )
+            self._vectors[text] = Embedding(rows[0][0], unpack_vector(rows[0][1])) if rows else None
+        return self._vectors[text]

@@ -1,0 +1,122 @@
+"""Looking after the SQLite store: copies, checks, sizes, pruning, and the record of corrections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from r4_ros.core.model import FOREVER, CorrectionKind, CorrectionRecord, EntryCorrection
+from r4_ros.memory import entry_json
+from r4_ros.memory.codec import dump
+from r4_ros.memory.sqlite_entries import EntryTable
+from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.sqlite_prune import Pruned, prune, pruned_before
+from r4_ros.memory.store import CorrectionChange, EntryChange
+
+_KINDS = ("frame", "observation", "entry", "stay", "sighting", "event", "episode", "anchor", "session", "region")
+_CORRECTION = """INSERT INTO correction(correction_no, stamp_ns, kind, source, entry_id, request, entries, before,
+    after, frame_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+
+class SqliteUpkeep:
+    """The part of the store that says nothing of frames."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._entries = EntryTable(file)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing is refused."""
+        return self._file.read_only
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return self._file.path
+
+    def write_correction(self, change: CorrectionChange) -> None:
+        """Write a correction, what it changed and the record of it, or nothing; durable on return."""
+        r, said = change.record, change.record.correction
+        request = [said.label, said.other_id, said.at_ns, said.position, said.correction_id]
+        before = [None if c.before is None else entry_json.to_json(c.before) for c in change.entries]
+        after = [entry_json.to_json(c.after) for c in change.entries]
+        row = (r.correction_id, r.stamp_ns, int(said.kind), said.source, said.entry_id, dump(request), dump(r.entries))
+        try:
+            with self._file.transaction():
+                self._entries.write(change.entries)
+                [(frame_id,)] = self._file.execute("SELECT max(frame_id) FROM frame")
+                self._file.execute(_CORRECTION, (*row, dump(before), dump(after), frame_id or 0))
+                if said.kind is CorrectionKind.UNDO:
+                    undone = (r.correction_id, said.correction_id)
+                    self._file.execute("UPDATE correction SET undone_by = ? WHERE correction_no = ?", undone)
+                self._file.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (change.revision,))
+        except BaseException:
+            self._entries.forget_unwritten()
+            raise
+
+    def corrections(self) -> list[CorrectionRecord]:
+        """All corrections, oldest first."""
+        return [_record(row) for row in self._file.execute(_RECORDS)]
+
+    def corrected(self, correction_id: int) -> tuple[EntryChange, ...]:
+        """What a correction made of which entries."""
+        rows = self._file.execute("SELECT before, after FROM correction WHERE correction_no = ?", (correction_id,))
+        return tuple(
+            EntryChange(None if before is None else entry_json.from_json(before), entry_json.from_json(after))
+            for before, after in zip(*map(json.loads, rows[0]), strict=True)
+        )
+
+    def corrections_by_frame(self) -> dict[int, list[CorrectionRecord]]:
+        """The corrections that were made after each frame and before the next."""
+        made: dict[int, list[CorrectionRecord]] = {}
+        for row in self._file.execute(_RECORDS):
+            made.setdefault(row[-1], []).append(_record(row))
+        return made
+
+    def reading(self) -> AbstractContextManager[None]:
+        """What is read in it is of one moment."""
+        return self._file.reading()
+
+    def prune(self, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
+        """Drop old history, never what the entries are; see ``sqlite_prune``."""
+        return prune(self._file, before_ns, max_bytes, dry_run)
+
+    def pruned_before(self) -> dict[tuple[str, int], int]:
+        """For each (agent, session) the stamp before which frames were dropped."""
+        return pruned_before(self._file)
+
+    def counts(self) -> dict[str, int]:
+        """Number of rows by kind."""
+        kinds: Sequence[str] = (*_KINDS, "correction")
+        return {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
+
+    def problems(self) -> list[str]:
+        """What an integrity check finds; empty: sound."""
+        return self._file.problems()
+
+    def backup(self, target: Path) -> int:
+        """A consistent copy; gives its size in bytes."""
+        return self._file.backup(target)
+
+    def size_bytes(self) -> int:
+        """Size on disk with the write-ahead log."""
+        return self._file.size_bytes()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+
+_RECORDS = """SELECT correction_no, stamp_ns, kind, source, entry_id, request, entries, undone_by, frame_id
+    FROM correction ORDER BY correction_no"""
+
+
+def _record(row: Row) -> CorrectionRecord:
+    label, other_id, at_ns, position, correction_id = json.loads(row[5])
+    place: Any = None if position is None else tuple(position)
+    said = EntryCorrection(CorrectionKind(row[2]), row[4], label, other_id, at_ns, place, correction_id, row[3])
+    return CorrectionRecord(row[0], row[1], said, tuple(json.loads(row[6])), row[7])
