@@ -20,7 +20,7 @@ from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index
 from r4_ros.memory.moves import MoveFinder
 from r4_ros.memory.sessions import Admission
-from r4_ros.memory.stays import FrameContext, Seen, place
+from r4_ros.memory.stays import FrameContext, Seen, merged, place
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
 from r4_ros.memory.working import EntryCache, Working
 
@@ -101,7 +101,9 @@ class Ingest:
         """Sightings into entries; gives each one's slot."""
         matched = self._associator.match(seen, self._tracked(seen, frame, context), context)
         looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
-        self._cache.get_many([slot for slot in matched if slot is not None])
+        known = [(s, slot) for s, slot in zip(seen, matched, strict=True) if slot is not None]
+        stays = [stored.entry.stays[-1] for stored in self._cache.get_many([slot for _, slot in known])]
+        merged_stays = iter(merged(stays, [s for s, _ in known], context))
         slots, events, possible = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:
@@ -110,7 +112,7 @@ class Ingest:
                 possible.append(slot)
             else:
                 before = working.get(slot)
-                stored, happened = observe.sight(before, s, context)
+                stored, happened = observe.sight(before, s, next(merged_stays), context)
                 if len(stored.entry.presence) > len(before.entry.presence):
                     self._moves.unlink(working, stored.entry, context)
                 if self._moves.may_link(stored.entry):
