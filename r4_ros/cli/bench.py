@@ -24,6 +24,7 @@ def retrieval(
     entries: Annotated[int, typer.Option(help="how many things the memory holds", min=100)] = 100_000,
     repeats: Annotated[int, typer.Option(help="queries for each selectivity", min=3)] = 50,
     peers: Annotated[bool, typer.Option(help="also measure other engines where they are installed")] = True,
+    library: Annotated[bool, typer.Option(help="also time whole retrievals on a file of as many entries")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Top 10 by meaning within a box, a time and some agents, where the filters pass 100 % down to 0.01 %."""
@@ -31,7 +32,7 @@ def retrieval(
     from r4_ros.evaluation.bench_peers import installed_peers
     from r4_ros.evaluation.bench_retrieval import bench_retrieval
 
-    found = bench_retrieval(entries, repeats, installed_peers() if peers else (), _say)
+    found = bench_retrieval(entries, repeats, installed_peers() if peers else (), _say, library)
     if as_json:
         print(json.dumps(found))
     else:
@@ -71,6 +72,8 @@ def _print_retrieval(found: dict[str, Any]) -> None:
         table.add_row(
             r["engine"], f"{r['selectivity']:g}", f"{r['p50_ms']:.3f}", f"{r['p99_ms']:.3f}", f"{r['recall']:.3f}"
         )
+    for r in found.get("library", {}).get("results", ()):
+        table.add_row("retrieve", f"{r['selectivity']:g}", f"{r['p50_ms']:.3f}", f"{r['p99_ms']:.3f}", "")
     console = Console()
     console.print(table)
     console.print(f"{found['bytes_per_entry']:,} bytes an entry, index built in {found['rebuild_s']:.1f} s")

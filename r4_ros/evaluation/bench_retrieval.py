@@ -14,6 +14,7 @@ import numpy.typing as npt
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import IDENTITY, Anchor
 from r4_ros.evaluation.bench_data import AGENTS, MAP, MODEL, Combined, Things, make_entries, make_queries, make_things
+from r4_ros.evaluation.bench_library import bench_library
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.index import Index
 from r4_ros.memory.store import AnchorRecord, StoredEntry
@@ -117,9 +118,16 @@ def measure(engine: Engine, queries: Sequence[Combined], right: Sequence[npt.NDA
 
 
 def bench_retrieval(
-    count: int, repeats: int, peers: Sequence[Callable[[Things], Engine]], say: Callable[[str], None]
+    count: int,
+    repeats: int,
+    peers: Sequence[Callable[[Things], Engine]],
+    say: Callable[[str], None],
+    with_library: bool = False,
 ) -> dict[str, Any]:
-    """Measure all engines over the same things and queries. ``say`` is told what is going on."""
+    """Measure all engines over the same things and queries. ``say`` is told what is going on.
+
+    ``with_library``: also the same queries through ``Library.retrieve``, on a file.
+    """
     say(f"making {count:,} things")
     things = make_things(count)
     yardstick = Numpy(things)
@@ -134,14 +142,20 @@ def bench_retrieval(
         except Exception as error:  # whatever another program raises, ours is measured
             say(f"{peer} is left out: {error}")
         gc.collect()
+    bytes_per_entry = round(r4.index.nbytes() / count)
+    library: dict[str, Any] = {}
+    if with_library:
+        say("the whole library")
+        library = {"library": bench_library(things, queries)}
     return {
         "entries": count,
         "limit": LIMIT,
         "queries": repeats,
         "results": results,
         "ratios": _ratios(results),
-        "bytes_per_entry": round(r4.index.nbytes() / count),
+        "bytes_per_entry": bytes_per_entry,
         "rebuild_s": round(r4.rebuild_s, 3),
+        **library,
     }
 
 

@@ -76,14 +76,18 @@ class UnitVectors:
 
     def above(self, vector: Float32Array, threshold: float) -> tuple[Rows, Float32Array]:
         """The rows whose cosine is at least the threshold, ascending, and their cosines."""
-        if self._bytes is None:
-            cosines = self.all_dots(vector)
-            rows = np.flatnonzero(cosines >= threshold)
-            return rows, cosines[rows]
-        rows = self._bytes.within(vector, threshold)
-        cosines = self.dots(vector, rows)
-        kept = cosines >= threshold
-        return rows[kept], cosines[kept]
+        tried = _FIRST
+        while self._bytes is not None and tried <= min(_MOST, self._rows):
+            rows, farthest = self._bytes.nearest(vector, tried)
+            if self._bytes.excludes(vector, threshold, farthest):
+                rows = np.sort(rows)
+                cosines = self.dots(vector, rows)
+                kept = cosines >= threshold
+                return rows[kept], cosines[kept]
+            tried *= 4
+        cosines = self.all_dots(vector)
+        rows = np.flatnonzero(cosines >= threshold)
+        return rows, cosines[rows]
 
     def nearest(
         self, vector: Float32Array, count: int, allowed: npt.NDArray[np.bool_] | None = None
@@ -137,13 +141,6 @@ class _Bytes:
         """The nearest rows by the copy, and the distance of the farthest of them."""
         distances, rows = self._index.search(self._rounded(vector[None])[0], count)
         return rows[0], float(np.sqrt(distances[0, -1]))
-
-    def within(self, vector: Float32Array, threshold: float) -> Rows:
-        """All rows whose cosine may be at least the threshold, ascending."""
-        rounded, shift = self._rounded(vector[None])
-        radius = self._reach(vector, threshold) + shift + self._shift
-        _, _, rows = self._index.range_search(rounded, radius * radius * (1 + 1e-5))
-        return np.sort(rows)
 
     def excludes(self, vector: Float32Array, threshold: float, distance: float) -> bool:
         """Whether no row farther than that by the copy can have a cosine above the threshold."""

@@ -22,7 +22,7 @@ from r4_ros.memory.moves import MoveFinder
 from r4_ros.memory.revise import held
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission
-from r4_ros.memory.stays import FrameContext, Seen, place
+from r4_ros.memory.stays import FrameContext, Seen, merged, place
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
 from r4_ros.memory.working import EntryCache, Working
 
@@ -107,7 +107,9 @@ class Ingest:
         matched = self._associator.match(seen, tracked, context, self._said.never(context))
         matched = self._said.resolved(seen, matched, context)
         looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
-        self._cache.get_many([slot for slot in matched if slot is not None])
+        known = [(s, slot) for s, slot in zip(seen, matched, strict=True) if slot is not None]
+        stays = [stored.entry.stays[-1] for stored in self._cache.get_many([slot for _, slot in known])]
+        merged_stays = iter(merged(stays, [s for s, _ in known], context))
         slots, events, possible = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:
@@ -116,7 +118,7 @@ class Ingest:
                 possible.append(slot)
             else:
                 before = working.get(slot)
-                stored, happened = observe.sight(before, s, context)
+                stored, happened = observe.sight(before, s, next(merged_stays), context)
                 if self._said.is_pinned(slot):
                     stored = replace(stored, entry=held(before.entry, stored.entry))
                 if len(stored.entry.presence) > len(before.entry.presence):

@@ -19,7 +19,7 @@ from r4_ros.core.model import (
 from r4_ros.memory import happenings, presence
 from r4_ros.memory.attributes import AttributeChange, observe_attribute
 from r4_ros.memory.codec import as_stored
-from r4_ros.memory.stays import FrameContext, Seen, has_moved, merged, new_stay
+from r4_ros.memory.stays import FrameContext, Seen, has_moved, new_stay
 from r4_ros.memory.store import StoredEntry, StoredEvent
 
 _STATIC_COUNT = 10
@@ -52,11 +52,16 @@ def begin(seen: Seen, slot: int, looked_ns: int, context: FrameContext) -> tuple
     return StoredEntry(slot, entry), [happenings.appeared(entry, slot, looked_ns, context)]
 
 
-def sight(stored: StoredEntry, seen: Seen, context: FrameContext) -> tuple[StoredEntry, list[StoredEvent]]:
-    """The entry after one more sighting, and what happened to it."""
+def sight(
+    stored: StoredEntry, seen: Seen, merged: Stay, context: FrameContext
+) -> tuple[StoredEntry, list[StoredEvent]]:
+    """The entry after one more sighting, and what happened to it.
+
+    ``merged``: its last stay with this sighting of it, if the thing is still there.
+    """
     entry, slot, stamp = stored.entry, stored.slot, context.stamp_ns
     present, reopened = presence.seen(entry.presence, stamp)
-    stays, events = _stays_after(stored, seen, reopened, context)
+    stays, events = _stays_after(stored, seen, merged, reopened, context)
     attributes, changes = _attributes_after(entry, seen.observation, stamp)
     gap = intervals.nanoseconds(context.config.sighting_gap_s)
     count = entry.count + 1
@@ -80,7 +85,7 @@ def sight(stored: StoredEntry, seen: Seen, context: FrameContext) -> tuple[Store
 
 
 def _stays_after(
-    stored: StoredEntry, seen: Seen, reopened: bool, context: FrameContext
+    stored: StoredEntry, seen: Seen, merged: Stay, reopened: bool, context: FrameContext
 ) -> tuple[tuple[Stay, ...], list[StoredEvent]]:
     entry, stamp = stored.entry, context.stamp_ns
     stays, stay, last_seen = entry.stays, entry.stays[-1], entry.last_seen
@@ -91,7 +96,7 @@ def _stays_after(
         return stays, []
     if not reopened and not elsewhere:
         start = min(stay.interval.start, stamp)
-        return (*stays[:-1], replace(merged(stay, seen, context), interval=Interval(start, FOREVER))), []
+        return (*stays[:-1], replace(merged, interval=Interval(start, FOREVER))), []
     ended = replace(stay, interval=Interval(stay.interval.start, last_seen + 1))
     extent = seen.extent if seen.whole or not stay.whole else stay.box.extent
     stays = (*stays[:-1], ended, new_stay(seen, extent, context))

@@ -10,6 +10,7 @@ something in front neither shrinks nor pulls.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import bounds, compose, inverse, rotate, rotate_covariance, vec3
+from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, vec3
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -32,6 +33,7 @@ from r4_ros.core.model import (
     Visibility,
 )
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.coverage import rotation_matrices
 
 _UNKNOWN_VARIANCE = 0.05**2
 _LEAST_VARIANCE = 0.01**2
@@ -80,6 +82,11 @@ class FrameContext:
         """The anchor that a stay hangs on."""
         return self.anchor if stay.anchor_id == self.anchor.anchor_id else self.anchors[stay.anchor_id]
 
+    def anchors_of(self, stays: Sequence[Stay]) -> tuple[FloatArray, FloatArray]:
+        """Rotations [n, 3, 3] and positions [n, 3] of the anchors of stays."""
+        poses = [self.anchor_of(stay).pose_in_map for stay in stays]
+        return rotation_matrices(np.array([p.orientation for p in poses])), np.array([p.position for p in poses])
+
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
         return Box(compose(self.anchor_of(stay).pose_in_map, stay.box.pose), stay.box.extent)
@@ -117,109 +124,134 @@ def new_stay(seen: Seen, extent: Vec3, context: FrameContext) -> Stay:
         interval=Interval(context.stamp_ns, FOREVER),
         anchor_id=context.anchor.anchor_id,
         box=Box(compose(back, Pose(seen.centre)), extent),
-        position_covariance=rotate_covariance(back.orientation, _usable(seen.covariance)),
+        position_covariance=rotate_covariance(
+            back.orientation, cast(Matrix3, tuple(_usable(_squares([seen.covariance])).ravel().tolist()))
+        ),
         count=1,
         whole=int(seen.whole),
         revision=context.revision,
     )
 
 
-def merged(stay: Stay, seen: Seen, context: FrameContext) -> Stay:
-    """The stay with one more sighting of it."""
-    anchor = context.anchor_of(stay)
-    back = inverse(anchor.pose_in_map)
-    low, high = bounds(context.box(stay))
-    covariance = stay.position_covariance
-    like = np.zeros(3, bool)
-    if seen.whole:
-        gain, fused = _fused(rotate_covariance(anchor.pose_in_map.orientation, covariance), _usable(seen.covariance))
-        covariance = rotate_covariance(back.orientation, fused)
-        share = max(1 / (stay.whole + 1), _LEAST_GAIN)
-        across = share * _across(seen, context.sensor)
-        like = _same_size(high - low, seen) & (stay.whole > 0)
-        low, high = _averaged(low, high, seen, like, gain, (across, share))
-        low, high = _shrunk(low, high, seen, np.where(like, 0.0, across))
-    low, high = _grown(low, high, seen, np.where(like, 0.0, _GROWTH if stay.whole else 1.0))
-    centre = _at(back, vec3((low + high) / 2))
-    return replace(
-        stay,
-        count=stay.count + 1,
-        whole=stay.whole + int(seen.whole),
-        box=Box(Pose(centre, stay.box.pose.orientation), vec3(high - low)),
-        position_covariance=covariance,
-    )
+def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
+    """Stays, each with one more sighting of it."""
+    if not stays:
+        return []
+    rotation, position = context.anchors_of(stays)
+    low, high = _bounds(stays, rotation, position)
+    whole = np.array([s.whole for s in seen])[:, None]
+    known = np.array([stay.whole for stay in stays], float)[:, None]
+    new = _Views.of(seen)
+    old = rotation @ _squares([stay.position_covariance for stay in stays]) @ _transposed(rotation)
+    gain = old @ np.linalg.inv(old + new.covariance)
+    fused = _transposed(rotation) @ _possible((np.eye(3) - gain) @ old) @ rotation
+    share = np.maximum(1 / (known + 1), _LEAST_GAIN)
+    across = share * _across(new.centre, context.sensor)
+    like = _same_size(high - low, new.extent) & (known > 0) & whole
+    averaged = _averaged(low, high, new, like, gain, (across, share))
+    low, high = np.where(like, averaged[0], low), np.where(like, averaged[1], high)
+    low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
+    low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
+    centres = (_transposed(rotation) @ ((low + high) / 2 - position)[..., None])[..., 0].tolist()
+    extents, covariances = (high - low).tolist(), fused.reshape(-1, 9).tolist()
+    return [
+        replace(
+            stay,
+            count=stay.count + 1,
+            whole=stay.whole + int(s.whole),
+            box=Box(Pose(tuple(centre), stay.box.pose.orientation), tuple(extent)),
+            position_covariance=cast(Matrix3, tuple(covariance)) if s.whole else stay.position_covariance,
+        )
+        for stay, s, centre, extent, covariance in zip(stays, seen, centres, extents, covariances, strict=True)
+    ]
 
 
-def _same_size(size: FloatArray, seen: Seen) -> npt.NDArray[np.bool_]:
-    """Along which axes the same of the thing was seen as is known of it."""
-    seen_size = np.asarray(seen.extent)
+@dataclass(frozen=True, slots=True)
+class _Views:
+    """What was seen: centres and extents [n, 3], covariances [n, 3, 3]."""
+
+    centre: FloatArray
+    extent: FloatArray
+    covariance: FloatArray
+
+    @staticmethod
+    def of(seen: Sequence[Seen]) -> _Views:
+        covariances = _usable(_squares([s.covariance for s in seen]))
+        return _Views(np.array([s.centre for s in seen]), np.array([s.extent for s in seen]), covariances)
+
+
+def _bounds(stays: Sequence[Stay], rotation: FloatArray, position: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper corners [n, 3] of stays in the map, whose anchors stand there."""
+    axes = rotation @ rotation_matrices(np.array([stay.box.pose.orientation for stay in stays]))
+    half = (np.abs(axes) @ (np.array([stay.box.extent for stay in stays]) / 2)[..., None])[..., 0]
+    local = np.array([stay.box.pose.position for stay in stays])
+    centre = (rotation @ local[..., None])[..., 0] + position
+    return centre - half, centre + half
+
+
+def _same_size(size: FloatArray, seen_size: FloatArray) -> npt.NDArray[np.bool_]:
+    """Along which axes the same of a thing was seen as is known of it."""
     return np.asarray(np.abs(seen_size - size) <= _SAME_SIZE * np.maximum(seen_size, size) + _TOLERANCE_M)
 
 
 def _averaged(
     low: FloatArray,
     high: FloatArray,
-    seen: Seen,
+    seen: _Views,
     like: npt.NDArray[np.bool_],
     gain: FloatArray,
-    shares: tuple[FloatArray, float],
+    shares: tuple[FloatArray, FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
     """Centre and size averaged along the axes ``like``; ``shares`` with which a smaller and a larger size count."""
     centre, size = (low + high) / 2, high - low
-    more = np.asarray(seen.extent) - size
-    centre = centre + np.where(like, gain @ (np.asarray(seen.centre) - centre), 0.0)
+    more = seen.extent - size
+    pulled = (gain @ (seen.centre - centre)[..., None])[..., 0]
+    centre = centre + np.where(like, pulled, 0.0)
     size = size + np.where(like, more * np.where(more < 0, *shares), 0.0)
     return centre - size / 2, centre + size / 2
 
 
-def _shrunk(low: FloatArray, high: FloatArray, seen: Seen, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _shrunk(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends moved inwards to where they were seen."""
-    centre, half = np.asarray(seen.centre), np.asarray(seen.extent) / 2
-    return low + share * np.clip(centre - half - low, 0, None), high + share * np.clip(centre + half - high, None, 0)
+    half = seen.extent / 2
+    inwards = np.maximum(seen.centre - half - low, 0), np.minimum(seen.centre + half - high, 0)
+    return low + share * inwards[0], high + share * inwards[1]
 
 
-def _grown(low: FloatArray, high: FloatArray, seen: Seen, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _grown(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends moved outwards to where they were seen, if that is more than noise."""
-    centre, half = np.asarray(seen.centre), np.asarray(seen.extent) / 2
-    below, above = np.clip(low - (centre - half), 0, None), np.clip(centre + half - high, 0, None)
-    noise = _TOLERANCE_M + np.sqrt(np.diag(_square(_usable(seen.covariance))))
+    half = seen.extent / 2
+    below, above = np.maximum(low - (seen.centre - half), 0), np.maximum(seen.centre + half - high, 0)
+    noise = _TOLERANCE_M + np.sqrt(np.diagonal(seen.covariance, axis1=1, axis2=2))
     return low - share * below * (below > noise), high + share * above * (above > noise)
 
 
-def _across(seen: Seen, sensor: Vec3) -> FloatArray:
-    """How well a view shows where a thing ends along each map axis: 1 across the line of sight, 0 from 45 degrees on.
+def _across(centres: FloatArray, sensor: Vec3) -> FloatArray:
+    """How well views show where things end along each map axis: 1 across the line of sight, 0 from 45 degrees on.
 
     Along the line of sight only the near side is seen.
     """
-    sight = np.subtract(seen.centre, sensor)
-    along = sight / max(float(np.linalg.norm(sight)), 1e-9)
+    sight = centres - np.asarray(sensor)
+    along = sight / np.maximum(np.linalg.norm(sight, axis=1, keepdims=True), 1e-9)
     return np.asarray(np.clip(1 - 2 * along**2, 0, 1))
 
 
-def _at(pose: Pose, point: Vec3) -> Vec3:
-    """A point of the pose's own frame in its parent frame."""
-    x, y, z = rotate(pose.orientation, point)
-    return pose.position[0] + x, pose.position[1] + y, pose.position[2] + z
+def _squares(covariances: Sequence[Matrix3]) -> FloatArray:
+    return np.array(covariances, float).reshape(-1, 3, 3)
 
 
-def _fused(old: Matrix3, new: Matrix3) -> tuple[FloatArray, Matrix3]:
-    """Gain with which a new position corrects an old one, by their covariances, and the covariance after it."""
-    p, r = _square(old), _square(new)
-    gain = p @ np.linalg.inv(p + r)
-    return gain, _flat((np.eye(3) - gain) @ p)
+def _transposed(matrices: FloatArray) -> FloatArray:
+    return np.swapaxes(matrices, 1, 2)
 
 
-def _square(covariance: Matrix3) -> FloatArray:
-    return np.asarray(covariance, float).reshape(3, 3)
-
-
-def _flat(covariance: FloatArray) -> Matrix3:
+def _possible(covariances: FloatArray) -> FloatArray:
     """Symmetric, and no variance below a square centimetre: a place is never known better."""
-    symmetric = (covariance + covariance.T) / 2
-    lacking = np.clip(_LEAST_VARIANCE - np.diag(symmetric), 0, None)
-    return cast(Matrix3, tuple((symmetric + np.diag(lacking)).ravel().tolist()))
+    symmetric = (covariances + _transposed(covariances)) / 2
+    lacking = np.maximum(_LEAST_VARIANCE - np.diagonal(symmetric, axis1=1, axis2=2), 0)
+    return np.asarray(symmetric + lacking[..., None] * np.eye(3))
 
 
-def _usable(covariance: Matrix3) -> Matrix3:
-    square = _square(covariance)
-    return _flat(square if square.any() else np.eye(3) * _UNKNOWN_VARIANCE)
+def _usable(covariances: FloatArray) -> FloatArray:
+    """Possible ones; where nothing is given, that of an unknown place."""
+    given = np.abs(covariances).max(axis=(1, 2), keepdims=True) > 0
+    return _possible(np.where(given, covariances, np.eye(3) * _UNKNOWN_VARIANCE))
