@@ -12,7 +12,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import compose
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import Frame, Observation, Pose, Vec3, View, Visibility, observation_id
+from r4_ros.core.model import Frame, Observation, Pose, Stay, Vec3, View, Visibility, observation_id
 from r4_ros.memory import happenings, observe, presence
 from r4_ros.memory.anchoring import AnchorBook, frame_in_anchor
 from r4_ros.memory.associate import Associator
@@ -107,9 +107,7 @@ class Ingest:
         matched = self._associator.match(seen, tracked, context, self._said.never(context))
         matched = self._said.resolved(seen, matched, context)
         looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
-        known = [(s, slot) for s, slot in zip(seen, matched, strict=True) if slot is not None]
-        stays = [stored.entry.stays[-1] for stored in self._cache.get_many([slot for _, slot in known])]
-        merged_stays = iter(merged(stays, [s for s, _ in known], context))
+        stays = self._merged_stays(seen, matched, context)
         slots, events, possible = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:
@@ -118,7 +116,8 @@ class Ingest:
                 possible.append(slot)
             else:
                 before = working.get(slot)
-                stored, happened = observe.sight(before, s, next(merged_stays), context)
+                stay = stays.pop(slot, None) or merged([before.entry.stays[-1]], [s], context)[0]
+                stored, happened = observe.sight(before, s, stay, context)
                 if self._said.is_pinned(slot):
                     stored = replace(stored, entry=held(before.entry, stored.entry))
                 if len(stored.entry.presence) > len(before.entry.presence):
@@ -131,6 +130,17 @@ class Ingest:
         for slot in possible:
             events += self._moves.link(working, slot, context)
         return slots, events
+
+    def _merged_stays(
+        self, seen: Sequence[Seen], matched: Sequence[int | None], context: FrameContext
+    ) -> dict[int, Stay]:
+        """By slot: the entry's last stay with its first sighting in this frame; a merged thing may be seen twice."""
+        first: dict[int, Seen] = {}
+        for s, slot in zip(seen, matched, strict=True):
+            if slot is not None:
+                first.setdefault(slot, s)
+        stays = [stored.entry.stays[-1] for stored in self._cache.get_many(list(first))]
+        return dict(zip(first, merged(stays, list(first.values()), context), strict=True))
 
     def _absent(
         self, observation: Observation, context: FrameContext, working: Working

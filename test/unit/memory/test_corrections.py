@@ -211,7 +211,7 @@ def act(library: Any, robot: Any, thing: Any, step: Any, clock: list[float]) -> 
     if what == "see":
         clock[0] += 0.4 + 13 * b
         things = [
-            thing("mug", (x, 0.117 * b + 0.043 * k * b + 0.029 * k, 0.8))
+            thing("mug", (x, 0.117 * b + 0.013 * b * b + 0.043 * k * b + 0.029 * k, 0.8))  # no two ways are equal
             for k, x in enumerate((2.03, 2.21, 2.479))
             if a >> k & 1
         ]
