@@ -95,7 +95,7 @@ def load_pairs(text: str) -> tuple[tuple[Any, Any], ...]:
 
 def load_list(text: str) -> list[Any]:
     """A list that ``dump`` wrote."""
-    return list(json.loads(text))
+    return list(json.loads(text)) if text != "[]" else []
 
 
 def dump_attributes(attributes: Sequence[AttributeValue]) -> str:
@@ -105,4 +105,4 @@ def dump_attributes(attributes: Sequence[AttributeValue]) -> str:
 
 def load_attributes(text: str) -> tuple[AttributeValue, ...]:
     """What ``dump_attributes`` wrote."""
-    return tuple(AttributeValue(*values) for values in json.loads(text))
+    return tuple(AttributeValue(*values) for values in load_list(text))

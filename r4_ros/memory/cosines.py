@@ -19,7 +19,8 @@ Rows = npt.NDArray[np.int64]
 
 BYTES_FROM = 32_768
 """With fewer rows there is no copy in bytes: reading the vectors is quick enough."""
-_FEW = 256
+_FEW = 4096
+"""So many rows are read by numpy, which saves small memories the loading of faiss."""
 _FIRST, _MOST = 1024, 16_384
 _HEADROOM = 1.25
 """Later vectors may have larger elements than the first ones."""

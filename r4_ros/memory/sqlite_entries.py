@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from r4_ros.core.model import (
     Embedding,
@@ -34,6 +34,9 @@ from r4_ros.memory.codec import (
 from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.store import EntryChange, StoredEntry
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
 _ENTRY_COLUMNS = (
     "slot, entry_id, agent_id, session, map_id, revision, label, votes, description, attributes, label_vector, "
     "description_vector, visibility, confidence, count, state, motion, moved_from, maybe_same_as, absent_first, "
@@ -47,6 +50,11 @@ _UPSERT_ENTRY = (
         )
     )
 )
+_SELECT_ENTRIES = (
+    f"SELECT {_ENTRY_COLUMNS}, vector.model, vector.data FROM entry LEFT JOIN vector ON vector_no = description_vector"
+)
+_MOST_KNOWN = 20_000
+"""Vectors, and numbers of vectors, that are remembered; the rest is read again."""
 _PART_TABLES = {
     "stay": "slot, n, start_ns, end_ns, anchor_id, box, covariance, count, whole, revision",
     "sighting": "slot, n, start_ns, end_ns",
@@ -102,7 +110,7 @@ class EntryTable:
 
     def _read_where(self, where: str, parameters: Sequence[int]) -> Iterator[StoredEntry]:
         parts = {table: _Groups(self._part_rows(table, where, parameters)) for table in _PART_TABLES}
-        for row in self._file.iterate(f"SELECT {_ENTRY_COLUMNS} FROM entry {where} ORDER BY slot", parameters):
+        for row in self._file.iterate(f"{_SELECT_ENTRIES} {where} ORDER BY slot", parameters):
             stays = tuple(_stay(r) for r in parts["stay"].of(row[0]))
             sightings = tuple(Interval(r[2], r[3]) for r in parts["sighting"].of(row[0]))
             presence = tuple(Presence(*r[2:]) for r in parts["presence"].of(row[0]))
@@ -154,7 +162,7 @@ class EntryTable:
             description=row[8],
             attributes=load_attributes(row[9]),
             label_embedding=self._embedding(row[10]),
-            description_embedding=self._embedding(row[11]),
+            description_embedding=None if row[11] is None else Embedding(row[21], unpack_vector(row[22])),
             visibility=Visibility(row[12]),
             confidence=row[13],
             count=row[14],
@@ -177,7 +185,7 @@ class EntryTable:
                 (*key, pack_vector(embedding.vector)),
             )
             [(number,)] = self._file.execute("SELECT vector_no FROM vector WHERE model = ? AND text = ?", key)
-            self._vector_numbers[key] = number
+            _remember(self._vector_numbers, key, number)
         return int(number)
 
     def _embedding(self, number: int | None) -> Embedding | None:
@@ -187,13 +195,20 @@ class EntryTable:
             [(model, text, data)] = self._file.execute(
                 "SELECT model, text, data FROM vector WHERE vector_no = ?", (number,)
             )
-            self._embeddings[number] = Embedding(model, unpack_vector(data))
-            self._vector_numbers[(model, text)] = number
+            _remember(self._embeddings, number, Embedding(model, unpack_vector(data)))
+            _remember(self._vector_numbers, (model, text), number)
         return self._embeddings[number]
 
     def forget_unwritten(self) -> None:
         """After a transaction that failed: numbers of vectors that it had added are void."""
         self._vector_numbers.clear()
+
+
+def _remember(known: dict[Key, Value], key: Key, value: Value) -> None:
+    """Keep a pair; begin anew where there are too many."""
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[key] = value
 
 
 class _Groups:

@@ -75,8 +75,9 @@ class TextVectors:
     def complete(self, embedder: Embedder) -> None:
         """Embed the texts that lack a vector of this model."""
         known = self._models.get(embedder.name)
-        first = 0 if known is None else known.complete_to
-        missing = [c for c in range(first, len(self.texts)) if self.texts[c] and self._row(embedder.name, c) < 0]
+        codes = np.arange(0 if known is None else known.complete_to, len(self.texts))
+        lacking = codes if known is None else codes[known.rows_of(codes) < 0]
+        missing = [code for code in lacking.tolist() if self.texts[code]]
         if missing:
             self.add(embedder.name, missing, embedder.embed([self.texts[code] for code in missing]))
         if embedder.name in self._models:

@@ -46,7 +46,7 @@ class World:
         self.index = Index(AnchorBook(config, anchors), 1.0)
         self.entries: dict[int, Entry] = {}
         self.slots = 0
-        self.texts = [(f"text {i}", Embedding(MODEL, unit(rng))) for i in range(120)]
+        self.texts = [(f"text {i}", Embedding(MODEL, unit(rng))) for i in range(600)]
         self.labels = [(f"label {i}", Embedding(MODEL, unit(rng)) if i % 2 else None) for i in range(6)]
 
     def stay(self, agent: int, start: int) -> Stay:
