@@ -23,8 +23,9 @@ from r4_ros.memory.zones import Narrow
 LIMIT = 10
 SELECTIVITIES = (100.0, 10.0, 1.0, 0.1, 0.01)
 _BATCH = 4096
-_SECONDS = 4.0
-"""An engine gets as long for each selectivity, but for the first three queries."""
+_SECONDS = 6.0
+"""An engine gets about as long for each selectivity."""
+_TURN = 10
 
 
 class Engine(Protocol):
@@ -100,21 +101,30 @@ class Timing:
     recall: float
 
 
-def measure(engine: Engine, queries: Sequence[Combined], right: Sequence[npt.NDArray[np.int64]]) -> Timing:
-    """Time an engine on the queries after a warm-up; at least three queries, else as many as time allows."""
-    for query in queries[:2]:
-        engine.query(query)
-    times, hits = list[float](), list[float]()
-    deadline = time.monotonic() + _SECONDS
-    for query, expected in zip(queries, right, strict=True):
-        start = time.perf_counter()
-        found = engine.query(query)
-        times.append((time.perf_counter() - start) * 1e3)
-        hits.append(len(set(map(int, found)) & set(expected.tolist())) / max(1, len(expected)))
-        if len(times) >= 3 and time.monotonic() > deadline:
+def measure(
+    engines: Sequence[Engine], queries: Sequence[Combined], right: Sequence[npt.NDArray[np.int64]]
+) -> list[Timing]:
+    """Time engines on the same queries after a warm-up, as many as time allows.
+
+    They take turns, so that what else the machine does meanwhile is the same for all.
+    """
+    for engine in engines:
+        for query in queries[:2]:
+            engine.query(query)
+    times: list[list[float]] = [[] for _ in engines]
+    hits: list[list[float]] = [[] for _ in engines]
+    deadline = time.monotonic() + _SECONDS * len(engines)
+    for first in range(0, len(queries), _TURN):
+        for engine, its_times, its_hits in zip(engines, times, hits, strict=True):
+            for i in range(first, min(first + _TURN, len(queries))):
+                start = time.perf_counter()
+                found = engine.query(queries[i])
+                its_times.append((time.perf_counter() - start) * 1e3)
+                its_hits.append(len(set(map(int, found)) & set(right[i].tolist())) / max(1, len(right[i])))
+        if time.monotonic() > deadline:
             break
-    p50, p99 = np.percentile(times, (50, 99))
-    return Timing(float(p50), float(p99), float(np.mean(hits)))
+    percentiles = [np.percentile(its_times, (50, 99)).tolist() for its_times in times]
+    return [Timing(p50, p99, float(np.mean(h))) for (p50, p99), h in zip(percentiles, hits, strict=True)]
 
 
 def bench_retrieval(
@@ -135,10 +145,10 @@ def bench_retrieval(
     right = {percent: [yardstick.query(query) for query in asked] for percent, asked in queries.items()}
     say("building the index")
     r4 = R4(things)
-    results = [*_results(yardstick, queries, right, say), *_results(r4, queries, right, say)]
+    results = _results((yardstick, r4), queries, right, say)
     for peer in peers:
         try:
-            results += _results(peer(things), queries, right, say)
+            results += _results((peer(things),), queries, right, say)
         except Exception as error:  # whatever another program raises, ours is measured
             say(f"{peer} is left out: {error}")
         gc.collect()
@@ -160,17 +170,17 @@ def bench_retrieval(
 
 
 def _results(
-    engine: Engine,
+    engines: Sequence[Engine],
     queries: dict[float, list[Combined]],
     right: dict[float, list[npt.NDArray[np.int64]]],
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """The timings of one engine at all selectivities."""
+    """The timings of engines at all selectivities."""
     results = []
     for percent, asked in queries.items():
-        say(f"{engine.name} at {percent:g} %")
-        timing = measure(engine, asked, right[percent])
-        results.append({"engine": engine.name, "selectivity": percent, **_rounded(timing)})
+        say(f"{', '.join(engine.name for engine in engines)} at {percent:g} %")
+        for engine, timing in zip(engines, measure(engines, asked, right[percent]), strict=True):
+            results.append({"engine": engine.name, "selectivity": percent, **_rounded(timing)})
     return results
 
 
