@@ -89,12 +89,16 @@ class TextVectors:
         if codes is None:
             codes = np.arange(len(self.texts))
         best = np.full(len(codes), -1.0, np.float32)
-        if known is not None:
-            rows = known.rows_of(codes)
-            there = np.flatnonzero(rows >= 0)
-            rows = rows if len(there) == len(rows) else rows[there]
-            cosines = [known.vectors.dots(vector, rows) for vector in vectors]
-            best[there] = cosines[0] if len(cosines) == 1 else np.max(cosines, axis=0)
+        if known is None:
+            return best
+        rows = known.rows_of(codes)
+        there = rows >= 0
+        every = bool(there.all())
+        cosines = [known.vectors.dots(vector, rows if every else rows[there]) for vector in vectors]
+        most = cosines[0] if len(cosines) == 1 else np.max(cosines, axis=0)
+        if every:
+            return np.asarray(most)
+        best[there] = most
         return best
 
     def above(self, model: str, vectors: Float32Array, threshold: float) -> tuple[CodeArray, Float32Array]:
