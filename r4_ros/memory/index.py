@@ -255,7 +255,7 @@ class Index:
         if narrow.low is not None:
             centre = self.entries["centre"][slots[sure:]]
             inside = ((centre >= narrow.low) & (centre <= narrow.high)).all(axis=1)
-            slots = np.concatenate([slots[:sure], slots[sure:][inside]])
+            slots = np.concatenate([slots[:sure], slots[sure:][inside]]) if sure else slots[inside]
         return np.sort(slots)
 
     def _holding_nearest(self, model: str, vector: Float32Array, limit: int, slots: Slots | None) -> Slots:

@@ -26,6 +26,8 @@ Cells = npt.NDArray[np.uint64]
 
 ZONE = 512
 _SPARE_ZONES = 64
+_FEW_ZONES = 32
+"""So few aren't told apart by whether they lie wholly in the box."""
 _CELL_M = 0.1
 _WIDE_M = 8.0
 """Things that were at places farther apart than this lie in zones of their own, so that they widen no others."""
@@ -181,6 +183,8 @@ class Zones:
         if sides is None:
             slots = self._rows(zones, None, narrow)
             return slots, len(slots)
+        if len(zones) <= _FEW_ZONES:
+            return self._rows(zones, sides, narrow), 0
         inside = (self._least_sides[:, zones] > -sides[_OPPOSITE][:, None]).all(axis=0)
         sure = self._rows(zones[inside], None, narrow) if inside.any() else np.zeros(0, np.int64)
         return np.concatenate([sure, self._rows(zones[~inside], sides, narrow)]), len(sure)
