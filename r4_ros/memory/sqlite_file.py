@@ -285,7 +285,7 @@ def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migra
     if opened.read_only:
         raise SchemaError(
             f"{opened.path}: schema version {version} is older than this program's {len(migrations)}; "
-            "open it once for writing (r4 db info does) to bring it up to date"
+            "open it once for writing to bring it up to date: `r4 up --only memory --db FILE` does"
         )
     for number in range(version, len(migrations)):
         with opened.transaction():
