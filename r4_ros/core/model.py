@@ -29,6 +29,7 @@ from r4_ros.core.queries import (
 from r4_ros.core.records import (
     Anchor,
     AttributeValue,
+    Correction,
     Entry,
     Episode,
     Event,
@@ -78,6 +79,7 @@ __all__ = [
     "AnswerValue",
     "AttributeValue",
     "Box",
+    "Correction",
     "Embedding",
     "Entry",
     "EntryState",

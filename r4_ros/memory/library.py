@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from r4_ros.core.errors import InvalidArgument, StoreError
 from r4_ros.core.geometry import compose, inverse, rotate_covariance
 from r4_ros.core.model import (
     FOREVER,
+    Anchor,
+    Correction,
     Entry,
     Episode,
     Event,
@@ -32,14 +34,25 @@ from r4_ros.core.model import (
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.corrections import Corrector
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index
 from r4_ros.memory.ingest import Ingest, check
+from r4_ros.memory.merger import AnchorMover, Merger
 from r4_ros.memory.presence import state_at
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.sqlite_store import SqliteStore
-from r4_ros.memory.store import FrameChange, MemoryStore, StoredEntry, StoredEpisode, StoredFrame, StoredView
+from r4_ros.memory.steadiness import Steadiness
+from r4_ros.memory.store import (
+    FrameChange,
+    MemoryStore,
+    MergeRecord,
+    StoredEntry,
+    StoredEpisode,
+    StoredFrame,
+    StoredView,
+)
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.working import EntryCache
 
@@ -71,8 +84,12 @@ class Library:
         self._coverage = Coverage(self._anchors)
         self._cache = EntryCache(store)
         self._fill()
-        self._ingest = Ingest(store, self._anchors, self._index, self._coverage, self._cache, config)
+        self._steadiness = Steadiness(self._anchors, config)
+        self._ingest = Ingest(store, self._anchors, self._index, self._coverage, self._cache, self._steadiness, config)
         self._trails = Trails(store, self._sessions, self._anchors)
+        self._corrector = Corrector(store, self._sessions, self._anchors)
+        merger = Merger(store, self._anchors, self._index, self._coverage, self._cache, self._sessions, config)
+        self._mover = AnchorMover(store, self._anchors, self._index, self._cache, merger)
         self._regions = store.regions()
         self._map_frames = store.map_frames()
         self._revision = store.revision()
@@ -90,6 +107,8 @@ class Library:
                 self._index.apply(batch)
                 batch = []
         self._index.apply(batch)
+        for merged in self._store.merged():
+            self._index.alias(*merged)
         self._index.zones.sort()
         for view in self._store.views():
             self._coverage.add(view)
@@ -138,12 +157,14 @@ class Library:
             observations = sorted((o for o in frame.observations if o.index not in indices), key=lambda o: o.index)
             if known and not observations:
                 return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)
+            due = self._steadiness.due(frame, admission.session.session, admission.map_id)
+            settled = self._move(frame.agent_id, *due)
             change = self._ingest.prepare(frame, admission, frame_id, observations, self._revision + 1)
             if known:
                 change = replace(change, known=True)
             self._store.write_frame(change)
             self._sessions.commit(admission)
-            return self._applied(frame, change)
+            return self._with(settled, self._applied(frame, change))
 
     def _applied(self, frame: Frame, change: FrameChange) -> Receipt:
         self._revision = change.revision
@@ -168,12 +189,57 @@ class Library:
             events=tuple(e.event for e in change.events),
         )
 
+    def _with(self, settled: Correction, receipt: Receipt) -> Receipt:
+        """The receipt of a frame before which anchors were moved."""
+        changed = tuple({e.entry_id: e for e in (*settled.changed, *receipt.changed)}.values())
+        return replace(receipt, changed=changed, removed=settled.removed, anchors=settled.anchors)
+
     def _cover(self, f: StoredFrame) -> None:
         if f.prolongs is not None:
             self._coverage.prolong(f.agent_id, f.camera, f.stamp_ns)
         elif f.view.depth.size:
             key = (f.frame_id, f.agent_id, f.camera, f.map_id, f.stamp_ns, f.stamp_ns)
             self._coverage.add(StoredView(*key, f.anchor_id, f.sensor_in_anchor, f.view))
+
+    def correct_anchors(
+        self, agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose], map_id: str = ""
+    ) -> Correction:
+        """A loop closure: the SLAM's nodes, with the robot's (base's) poses in the map as they are believed now.
+
+        Each node counts for the session, and the map, in which the agent was at its stamp (``map_id``: for that one
+        only); nodes between which memory has no frames are left out. Everything that hangs on the anchors moves along;
+        entries that thereby prove to be one are merged. On return it survives kill -9.
+
+        Raises InvalidArgument where no node lies on the agent's way, for equal stamps and impossible numbers,
+        UnknownEntry for an unknown agent, StoreError where it can't be stored; then nothing has changed.
+        """
+        with self._lock:
+            self._refuse_if_read_only()
+            anchors = self._corrector.prepare(agent_id, stamps_ns, poses, map_id)
+            correction = self._move(agent_id, anchors, "correction")
+            self._steadiness.corrected(agent_id, moved=bool(anchors))
+            return correction
+
+    def _move(self, agent_id: str, anchors: list[Anchor], reason: str) -> Correction:
+        """Anchors of an agent stand elsewhere."""
+        if not anchors:
+            return Correction(agent_id, self._revision, 0)
+        merges = self._mover.move(anchors, self.newest_stamp(agent_id), self._revision + 1, reason)
+        self._revision += 1
+        removed = tuple(merge.merged.entry.entry_id for merge in merges)
+        kept = {merge.kept.after.entry.entry_id: merge.kept.after.entry for merge in merges}
+        changed = tuple(self._placed(entry) for entry_id, entry in kept.items() if entry_id not in removed)
+        return Correction(agent_id, self._revision, len(anchors), changed, removed)
+
+    def unsettled(self) -> list[str]:
+        """Agents whose SLAM made a step and hasn't settled yet, sorted."""
+        with self._lock:
+            return self._steadiness.unsettled()
+
+    def merges(self) -> list[MergeRecord]:
+        """All merges, oldest first, each with the entry as it was before."""
+        with self._lock:
+            return self._store.merges()
 
     def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval:
         """What satisfies the query, best first, and what explains an empty result.

@@ -79,4 +79,13 @@ MIGRATIONS: tuple[Migration, ...] = (
             name TEXT NOT NULL, map_id TEXT NOT NULL, polygon TEXT NOT NULL, z_min REAL NOT NULL, z_max REAL NOT NULL,
             PRIMARY KEY(name, map_id))""",
     ),
+    ("ALTER TABLE anchor ADD COLUMN recorded_in_map BLOB",),
+    (
+        "ALTER TABLE entry ADD COLUMN merged_into INTEGER REFERENCES entry",
+        "ALTER TABLE event ADD COLUMN voided INTEGER NOT NULL DEFAULT 0",
+        """CREATE TABLE merge(
+            merge_no INTEGER PRIMARY KEY, kept INTEGER NOT NULL REFERENCES entry, merged INTEGER NOT NULL REFERENCES
+            entry, stamp_ns INTEGER NOT NULL, revision INTEGER NOT NULL, reason TEXT NOT NULL,
+            kept_before TEXT NOT NULL, voided TEXT NOT NULL, moved TEXT NOT NULL)""",
+    ),
 )

@@ -6,12 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import (
-    Anchor,
-    Region,
-    View,
-    observation_id,
-)
+from r4_ros.core.model import Anchor, Interval, Pose, Region, View, observation_id
 from r4_ros.memory.codec import (
     dump,
     load_list,
@@ -24,10 +19,13 @@ from r4_ros.memory.codec import (
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
 from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import open_sqlite
+from r4_ros.memory.sqlite_merges import MergeTable
 from r4_ros.memory.sqlite_rows import event_row, observation_row, stored_episode, stored_event, trail_record
 from r4_ros.memory.store import (
     AnchorRecord,
     FrameChange,
+    MergeChange,
+    MergeRecord,
     SessionRecord,
     StoredEntry,
     StoredEpisode,
@@ -56,6 +54,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:
         self._file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only)
         self._entries = EntryTable(self._file)
+        self._merges = MergeTable(self._file, self._entries)
         self._session_numbers: dict[tuple[str, int], int] = {}
         self._streams: dict[tuple[Any, ...], int] = {}
 
@@ -131,9 +130,8 @@ class SqliteStore:
 
     def _write_anchor(self, record: AnchorRecord) -> None:
         a = record.anchor
-        odom = None if a.pose_in_odom is None else pack_pose(a.pose_in_odom)
         self._file.execute(
-            "INSERT INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 a.anchor_id,
                 a.agent_id,
@@ -142,9 +140,36 @@ class SqliteStore:
                 a.map_id,
                 a.stamp_ns,
                 pack_pose(a.pose_in_map),
-                odom,
+                _packed(a.pose_in_odom),
+                _packed(a.recorded_in_map),
             ),
         )
+
+    def write_correction(self, anchors: Sequence[Anchor], merges: Sequence[MergeChange], revision: int) -> None:
+        """Write where known anchors stand now and were recorded, and merges in their order; all or nothing."""
+        rows = [(pack_pose(a.pose_in_map), _packed(a.recorded_in_map), a.anchor_id) for a in anchors]
+        sql = "UPDATE anchor SET pose_in_map = ?, recorded_in_map = ? WHERE anchor_id = ?"
+        try:
+            with self._file.transaction():
+                self._file.execute_many(sql, rows)
+                for merge in merges:
+                    self._merges.write(merge, revision)
+                self._write_revision(revision)
+        except BaseException:
+            self._entries.forget_unwritten()
+            raise
+
+    def merges(self) -> list[MergeRecord]:
+        """The records of all merges, oldest first."""
+        return self._merges.records()
+
+    def merged(self) -> list[tuple[int, str, int]]:
+        """(slot, entry id, slot of the entry that it is a part of now) of all merged entries, by slot."""
+        return self._merges.merged()
+
+    def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether a frame in the interval has observations of entries of both groups of slots."""
+        return self._merges.seen_together(agent_id, interval, slots, others)
 
     def _frame_row(self, f: StoredFrame, session_no: int) -> tuple[Any, ...]:
         depth = f.view.depth
@@ -210,8 +235,8 @@ class SqliteStore:
     def anchors(self) -> Iterator[AnchorRecord]:
         """All anchors, by id."""
         for row in self._file.iterate("SELECT * FROM anchor ORDER BY anchor_id"):
-            odom = None if row[7] is None else unpack_pose(row[7])
-            yield AnchorRecord(row[2], Anchor(row[0], row[1], row[3], row[4], row[5], unpack_pose(row[6]), odom))
+            poses = (unpack_pose(row[6]), _unpacked(row[7]), _unpacked(row[8]))
+            yield AnchorRecord(row[2], Anchor(row[0], row[1], row[3], row[4], row[5], *poses))
 
     def next_frame_id(self) -> int:
         """An id that no frame has."""
@@ -250,7 +275,7 @@ class SqliteStore:
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
     def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
-        """Whole entries by slot, ascending; None: all."""
+        """Whole entries by slot, ascending, without merged ones; None: all."""
         return self._entries.read(slots)
 
     def views(self) -> Iterator[StoredView]:
@@ -283,8 +308,8 @@ class SqliteStore:
     def events(
         self, since_ns: int | None = None, until_ns: int | None = None, slots: Collection[int] | None = None
     ) -> list[StoredEvent]:
-        """Events whose [earliest, latest] overlaps [since_ns, until_ns), by stamp."""
-        conditions, parameters = ["1"], list[int]()
+        """Events, but void ones, whose [earliest, latest] overlaps [since_ns, until_ns), by stamp."""
+        conditions, parameters = ["NOT voided"], list[int]()
         if since_ns is not None:
             conditions.append("latest_ns >= ?")
             parameters.append(since_ns)
@@ -347,7 +372,7 @@ class SqliteStore:
 
     def counts(self) -> dict[str, int]:
         """Number of rows by kind."""
-        kinds = ("frame", "observation", "entry", "stay", "sighting", "event", "episode", "anchor", "session", "region")
+        kinds = "frame observation entry stay sighting event episode anchor session region merge".split()
         return {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
 
     def problems(self) -> list[str]:
@@ -365,3 +390,11 @@ class SqliteStore:
     def close(self) -> None:
         """Release the file."""
         self._file.close()
+
+
+def _packed(pose: Pose | None) -> bytes | None:
+    return None if pose is None else pack_pose(pose)
+
+
+def _unpacked(blob: bytes | None) -> Pose | None:
+    return None if blob is None else unpack_pose(blob)

@@ -62,7 +62,7 @@ class FrameContext:
     """What all observations of a frame share.
 
     ``era_start``: first session since time was last set back; ``anchor``: the frame's own, perhaps not in the book yet;
-    ``sensor``: its position in the map.
+    ``sensor``: its position in the map; ``absence_from``: earlier evidence of absence can't be trusted.
     """
 
     agent_id: str
@@ -75,6 +75,7 @@ class FrameContext:
     sensor: Vec3
     anchors: AnchorBook
     config: MemoryConfig
+    absence_from: int = 0
 
     def anchor_of(self, stay: Stay) -> Anchor:
         """The anchor that a stay hangs on."""
@@ -145,7 +146,7 @@ def merged(stay: Stay, seen: Seen, context: FrameContext) -> Stay:
         stay,
         count=stay.count + 1,
         whole=stay.whole + int(seen.whole),
-        box=Box(Pose(centre, stay.box.pose.orientation), vec3(high - low)),
+        box=Box(Pose(centre, back.orientation), vec3(high - low)),
         position_covariance=covariance,
     )
 
