@@ -111,6 +111,18 @@ class MemoryConfig:
     anchor_distance_m: float = param(0.5, "a new anchor after this way", unit="m", low=0.01)
     anchor_angle_rad: float = param(math.radians(20), "a new anchor after this turn", unit="rad", low=0.01)
     anchor_period_s: float = param(5.0, "a new anchor after this time", unit="s", low=0.01)
+    tf_jump: str = param(
+        "ignore",
+        "a step of the map against odom with no correction: ignore: older content stays; recent: it is spread over the "
+        "way since the last one",
+        choices=("ignore", "recent"),
+    )
+    settle_s: float = param(
+        5.0, "after such a step, absence doesn't count for this time, or until a correction", unit="s", low=0.0
+    )
+    slam_path: str = param(
+        "", "topic of the SLAM's corrected path, nav_msgs/Path with a stamp for each pose; empty: none"
+    )
     reorder_s: float = param(5.0, "stamps that go back by more start a new session", unit="s", low=0.0)
     session_gap_s: float = param(60.0, "a restart within this time keeps its session", unit="s", low=0.0)
     writer_silence_s: float = param(2.0, "another writer may take over after this silence", unit="s", low=0.0)

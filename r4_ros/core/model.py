@@ -30,6 +30,7 @@ from r4_ros.core.queries import (
 from r4_ros.core.records import (
     Anchor,
     AttributeValue,
+    Correction,
     Entry,
     Episode,
     Event,
@@ -79,6 +80,7 @@ __all__ = [
     "AnswerValue",
     "AttributeValue",
     "Box",
+    "Correction",
     "CorrectionKind",
     "CorrectionReceipt",
     "CorrectionRecord",

@@ -112,6 +112,12 @@ class Anchor:
     stamp_ns: int
     pose_in_map: Pose
     pose_in_odom: Pose | None = None
+    recorded_in_map: Pose | None = None  # as it was believed when the anchor was made, if it was corrected since
+
+    @property
+    def in_path(self) -> Pose:
+        """Its pose in what no correction changes: odom, or, without odometry, the map as it was then."""
+        return self.pose_in_odom or self.recorded_in_map or self.pose_in_map
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,3 +272,18 @@ class Receipt:
     changed: tuple[PlacedEntry, ...] = ()
     removed: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
+    anchors: int = 0  # how many moved before it: places known elsewhere are void
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What became of a corrected path, after COMMIT; ``anchors``: how many moved (0: it was known).
+
+    ``changed``, ``removed``: entries that took others in, which proved to be the same, and the ids of those.
+    """
+
+    agent_id: str
+    revision: int
+    anchors: int
+    changed: tuple[PlacedEntry, ...] = ()
+    removed: tuple[str, ...] = ()

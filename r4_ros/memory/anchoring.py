@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.anchors import is_due, sensor_in_anchor
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import compose, inverse, rotation_matrix
+from r4_ros.core.geometry import compose, inverse, rotation_angle, rotation_matrix
 from r4_ros.core.model import Anchor, FloatArray, Frame, Pose
 from r4_ros.memory.store import AnchorRecord
 
@@ -59,16 +60,31 @@ class AnchorBook:
             c = self._config
             if not is_due(last, frame, c.anchor_distance_m, c.anchor_angle_rad, c.anchor_period_s):
                 return last, None
-        anchor = Anchor(
-            len(self._anchors),
-            frame.agent_id,
-            session,
-            map_id,
-            frame.stamp_ns,
-            frame.sensor_in_map,
-            frame.sensor_in_odom,
-        )
+        sensor_in_map, recorded = frame.sensor_in_map, None
+        if i >= 0 and _believes_old_map(self._anchors[known[i][1]], frame):
+            last, recorded = self._anchors[known[i][1]], sensor_in_map
+            sensor_in_map = compose(last.pose_in_map, sensor_in_anchor(last, frame))
+        number, key = len(self._anchors), (frame.agent_id, session, map_id, frame.stamp_ns)
+        anchor = Anchor(number, *key, sensor_in_map, frame.sensor_in_odom, recorded)
         return anchor, AnchorRecord(frame.camera, anchor)
+
+    def of(self, agent_id: str, session: int, map_id: str) -> list[Anchor]:
+        """The anchors of a session on a map, of all cameras, by id."""
+        wanted = (agent_id, session, map_id)
+        streams = [known for (a, _, s, m), known in self._streams.items() if (a, s, m) == wanted]
+        return [self._anchors[number] for number in sorted(number for known in streams for _, number in known)]
+
+    def move(self, anchors: Sequence[Anchor]) -> npt.NDArray[np.bool_]:
+        """Take over known anchors as they are now; gives for every anchor whether it was among them."""
+        moved = np.zeros(len(self._anchors), np.bool_)
+        for anchor in anchors:
+            number = anchor.anchor_id
+            self._anchors[number] = anchor
+            self._inverse.pop(number, None)
+            moved[number] = True
+            self.rotations[number] = rotation_matrix(anchor.pose_in_map.orientation)
+            self.translations[number] = anchor.pose_in_map.position
+        return moved
 
     def latest(self, agent_id: str, map_id: str, stamp_ns: int) -> Anchor | None:
         """The agent's latest anchor in a map not after a stamp, of any camera."""
@@ -100,3 +116,17 @@ class AnchorBook:
 def frame_in_anchor(anchor: Anchor, frame: Frame) -> Pose:
     """The frame's sensor pose relative to its anchor (by odometry where there is some)."""
     return sensor_in_anchor(anchor, frame)
+
+
+def _believes_old_map(last: Anchor, frame: Frame) -> bool:
+    """Whether a frame, by its pose in the map, doesn't know yet of the correction that moved the anchor before it."""
+    if last.recorded_in_map is None or last.pose_in_odom is None or frame.sensor_in_odom is None:
+        return False
+    motion = sensor_in_anchor(last, frame)
+    old, new = compose(last.recorded_in_map, motion), compose(last.pose_in_map, motion)
+    return _apart(frame.sensor_in_map, old) < _apart(frame.sensor_in_map, new)
+
+
+def _apart(a: Pose, b: Pose) -> float:
+    """Metres and rad together: 0 only for the same pose."""
+    return math.dist(a.position, b.position) + rotation_angle(a.orientation, b.orientation)

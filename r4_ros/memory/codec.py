@@ -58,6 +58,16 @@ def unpack_matrix3(blob: bytes) -> Matrix3:
     return cast(Matrix3, (_MATRIX3 if len(blob) == _MATRIX3.size else _SMALL_MATRIX3).unpack(blob))
 
 
+def pack_known_pose(pose: Pose | None) -> bytes | None:
+    """A pose that may not be known."""
+    return None if pose is None else pack_pose(pose)
+
+
+def unpack_known_pose(blob: bytes | None) -> Pose | None:
+    """What ``pack_known_pose`` made."""
+    return None if blob is None else unpack_pose(blob)
+
+
 def pack_vector(vector: Float32Array) -> bytes:
     """An embedding as float16."""
     return vector.astype("<f2").tobytes()

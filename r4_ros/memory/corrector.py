@@ -48,6 +48,7 @@ class Corrector:
         if said.kind is CorrectionKind.UNDO:
             said, changes = self._undo(said)
         else:
+            said = self._named(said)
             changes = {
                 CorrectionKind.RENAME: self._rename,
                 CorrectionKind.MERGE: self._merge,
@@ -75,6 +76,12 @@ class Corrector:
             return {self._cache.get(slot).entry.agent_id for slot in slots}
         ids = (said.entry_id, said.other_id) if said.kind is CorrectionKind.MERGE else (said.entry_id,)
         return {self._entry(entry_id).entry.agent_id for entry_id in ids}
+
+    def _named(self, said: EntryCorrection) -> EntryCorrection:
+        """With the ids of now: an entry that proved to be a part of another one goes by that one's."""
+        index = self._index
+        ids = [index.ids[index.slots[i]] if i in index.slots else i for i in (said.entry_id, said.other_id)]
+        return replace(said, entry_id=ids[0], other_id=ids[1])
 
     def _entry(self, entry_id: str) -> StoredEntry:
         slot = self._index.slots.get(entry_id)

@@ -71,12 +71,14 @@ class Index:
         self.attributes: dict[tuple[str, str], set[int]] = {}
         self.successors: dict[str, int] = {}
         self.gone: dict[int, set[int]] = {}
+        self._parts: dict[int, list[str]] = {}
+        self._aliases = 0
         self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
         self.zones = Zones()
         self._cell_m = cell_m
 
     def __len__(self) -> int:
-        return len(self.slots)
+        return len(self.slots) - self._aliases
 
     def apply(self, changes: Iterable[tuple[Entry | None, StoredEntry]]) -> None:
         """Take over entries as they are now; each with what was applied before (None: new, in the next slot)."""
@@ -91,14 +93,15 @@ class Index:
 
     def _append(self, new: Sequence[StoredEntry]) -> list[int]:
         """Add entries; gives the rows of their stays."""
-        first, entries = self.entries.extend(len(new)), [stored.entry for stored in new]
+        entries = [stored.entry for stored in new]
         slots = np.array([stored.slot for stored in new], np.int64)
-        assert (slots == np.arange(first, first + len(new))).all()
-        ids = [entry.entry_id for entry in entries]
-        self.ids += ids
-        self.slots.update(zip(ids, slots.tolist(), strict=True))
+        assert slots[0] >= self.entries.rows and (np.diff(slots) > 0).all()
+        self._make_rows(int(slots[-1]) + 1)
+        for stored in new:
+            self.ids[stored.slot] = stored.entry.entry_id
+            self.slots[stored.entry.entry_id] = stored.slot
         for name, values in self._columns(entries).items():
-            self.entries[name][first:] = values
+            self.entries[name][slots] = values
         self._hold(slots, 1)
         for stored in new:
             self._link(stored.slot, None, stored.entry)
@@ -112,6 +115,14 @@ class Index:
         begin = self.stays.assign_new(slots, np.array([len(entry.stays) for entry in entries], np.int64))
         self._write_stays(slice(begin, None), [stay for entry in entries for stay in entry.stays])
         return list(range(begin, self.stays.rows))
+
+    def _make_rows(self, count: int) -> None:
+        """Rows for slots, of which no entry has some."""
+        missing = count - self.entries.rows
+        if missing > 0:
+            first = self.entries.extend(missing)
+            self.entries["agent"][first:] = self.entries["map"][first:] = -1
+            self.ids += [""] * missing
 
     def _columns(self, entries: Sequence[Entry]) -> dict[str, list[Any]]:
         """What the columns say of entries, but for their places."""
@@ -229,6 +240,18 @@ class Index:
         cells = np.floor(self.entries["centre"][slots] / self._cell_m)
         return slots[_beside(cells, np.floor(centres / self._cell_m))]
 
+    def anchors_moved(self, moved: Mask) -> Slots:
+        """Place again what hangs on anchors that moved (a mask by anchor id); gives the slots concerned."""
+        owner = self.stays["slot"]
+        rows = np.flatnonzero(moved[self.stays["anchor"]] & (owner >= 0))
+        self._place(rows)
+        slots = np.unique(owner[rows]).astype(np.int64)
+        concerned = np.zeros(self.entries.rows + 1, np.bool_)  # dead rows, of slot -1, ask for the last one
+        concerned[slots] = True
+        self.zones.remove(slots)
+        self._take_current(slots, np.flatnonzero(concerned[owner]))
+        return slots
+
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
         return Box(self.anchors.in_map(stay.anchor_id, stay.box.pose), stay.box.extent)
@@ -295,11 +318,22 @@ class Index:
         slot, entry = stored.slot, stored.entry
         self.entries["alive"][slot] = False
         self._hold(np.array([slot]), -1)
+        self.entries["agent"][slot] = self.entries["map"][slot] = -1
         self.zones.remove(np.array([slot]))
+        for table in (self.stays, self.sightings, self.presence):
+            table.assign(slot, 0, 0)
         del self.slots[entry.entry_id]
         self._index_attributes(slot, None)
         self.gone.get(self.labels.find(entry.label), set()).discard(slot)
         self.successors.pop(entry.moved_from, None)
+
+    def alias(self, slot: int, entry_id: str, kept: int) -> None:
+        """The id of an entry that isn't here names the one that it is a part of."""
+        self._make_rows(slot + 1)
+        names = [entry_id, *self._parts.pop(slot, ())]
+        self._parts.setdefault(kept, []).extend(names)
+        self.slots.update(dict.fromkeys(names, kept))
+        self._aliases += 1
 
     def nbytes(self) -> int:
         """Memory taken by columns and vectors."""

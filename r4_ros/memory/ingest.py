@@ -23,6 +23,7 @@ from r4_ros.memory.revise import held
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission
 from r4_ros.memory.stays import FrameContext, Seen, merged, place
+from r4_ros.memory.steadiness import Steadiness
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
 from r4_ros.memory.working import EntryCache, Working
 
@@ -40,10 +41,11 @@ class Ingest:
         index: Index,
         coverage: Coverage,
         cache: EntryCache,
+        steadiness: Steadiness,
         config: MemoryConfig,
         said: Said,
     ) -> None:
-        self._said = said
+        self._said, self._steadiness = said, steadiness
         self._anchors, self._index, self._coverage, self._cache, self._config = anchors, index, coverage, cache, config
         self._associator = Associator(index, config)
         self._moves = MoveFinder(index, config)
@@ -73,6 +75,7 @@ class Ingest:
             sensor=sensor_in_map.position,
             anchors=self._anchors,
             config=self._config,
+            absence_from=self._steadiness.absence_from(frame.agent_id, session, map_id),
         )
         working = Working(self._cache, self._index.entries.rows)
         ids = {
@@ -147,9 +150,11 @@ class Ingest:
     ) -> tuple[int | None, list[StoredEvent]]:
         """Evidence that an entry of this agent is not at its place; gives its slot if it meant something."""
         slot = self._index.slots.get(observation.entry_id)
-        if slot is None:
+        if slot is None or context.stamp_ns < context.absence_from:
             return None, []
         before = working.get(slot)
+        if before.absent_first < context.absence_from:
+            before = replace(before, absent_first=0, absent_count=0)
         if before.entry.agent_id != context.agent_id or before.entry.map_id != context.map_id:
             return None, []
         absence = presence.absent(before, context.stamp_ns, observation.entry_revision, self._config)

@@ -30,19 +30,29 @@ from r4_ros.core.model import (
     Vec3,
 )
 from r4_ros.core.ports import Embedder
+from r4_ros.memory.anchor_correctable import AnchorCorrectable
+from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
-from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index
 from r4_ros.memory.ingest import Ingest, check
+from r4_ros.memory.merger import AnchorMover, Merger
 from r4_ros.memory.presence import state_at
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.sqlite_store import SqliteStore
-from r4_ros.memory.store import FrameChange, MemoryStore, StoredEntry, StoredEpisode, StoredFrame, StoredView
+from r4_ros.memory.steadiness import Steadiness
+from r4_ros.memory.store import (
+    FrameChange,
+    MemoryStore,
+    StoredEntry,
+    StoredEpisode,
+    StoredFrame,
+    StoredView,
+)
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.working import EntryCache
 
@@ -56,7 +66,7 @@ def open_library(
     return Library(SqliteStore(path, config.durability, read_only), config, embedder)
 
 
-class Library(Correctable):
+class Library(AnchorCorrectable):
     """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
 
     def __init__(
@@ -76,8 +86,16 @@ class Library(Correctable):
         self._fill()
         self._said = Said(self._index, self._cache, config)
         self._corrector = Corrector(store, self._index, self._cache, self._anchors, self._said, embedder)
-        self._ingest = Ingest(store, self._anchors, self._index, self._coverage, self._cache, config, self._said)
+        self._steadiness = Steadiness(self._anchors, config)
+        self._ingest = Ingest(
+            store, self._anchors, self._index, self._coverage, self._cache, self._steadiness, config, self._said
+        )
         self._trails = Trails(store, self._sessions, self._anchors)
+        self._anchor_corrector = AnchorCorrector(store, self._sessions, self._anchors)
+        merger = Merger(
+            store, self._anchors, self._index, self._coverage, self._cache, self._sessions, self._said, config
+        )
+        self._mover = AnchorMover(store, self._anchors, self._index, self._cache, merger)
         self._regions = store.regions()
         self._map_frames = store.map_frames()
         self._revision = store.revision()
@@ -96,6 +114,8 @@ class Library(Correctable):
                 self._index.apply(batch)
                 batch = []
         self._index.apply(batch)
+        for merged in self._store.merged():
+            self._index.alias(*merged)
         self._index.zones.sort()
         for view in self._store.views():
             self._coverage.add(view)
@@ -146,12 +166,14 @@ class Library(Correctable):
             observations = sorted((o for o in frame.observations if o.index not in indices), key=lambda o: o.index)
             if known and not observations:
                 return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)
+            due = self._steadiness.due(frame, admission.session.session, admission.map_id)
+            settled = self._move(frame.agent_id, *due)
             change = self._ingest.prepare(frame, admission, frame_id, observations, self._revision + 1)
             if known:
                 change = replace(change, known=True)
             self._store.write_frame(change)
             self._sessions.commit(admission)
-            return self._applied(frame, change)
+            return self._with(settled, self._applied(frame, change))
 
     def _applied(self, frame: Frame, change: FrameChange) -> Receipt:
         self._revision = change.revision

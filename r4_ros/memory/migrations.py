@@ -85,4 +85,13 @@ MIGRATIONS: tuple[Migration, ...] = (
             entry_id TEXT NOT NULL, request TEXT NOT NULL, entries TEXT NOT NULL, before TEXT NOT NULL,
             after TEXT NOT NULL, frame_id INTEGER NOT NULL, undone_by INTEGER NOT NULL DEFAULT 0)""",
     ),
+    ("ALTER TABLE anchor ADD COLUMN recorded_in_map BLOB",),
+    (
+        "ALTER TABLE entry ADD COLUMN merged_into INTEGER REFERENCES entry",
+        "ALTER TABLE event ADD COLUMN voided INTEGER NOT NULL DEFAULT 0",
+        """CREATE TABLE merge(
+            merge_no INTEGER PRIMARY KEY, kept INTEGER NOT NULL REFERENCES entry, merged INTEGER NOT NULL REFERENCES
+            entry, stamp_ns INTEGER NOT NULL, revision INTEGER NOT NULL, reason TEXT NOT NULL,
+            kept_before TEXT NOT NULL, voided TEXT NOT NULL, moved TEXT NOT NULL)""",
+    ),
 )

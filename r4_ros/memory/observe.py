@@ -76,7 +76,7 @@ def sight(
         confidence=entry.confidence + (seen.observation.confidence - entry.confidence) / count,
         count=count,
         state=EntryState.PRESENT if present[-1].end == FOREVER else EntryState.GONE,
-        motion=_motion(stays, count, entry.motion, gap),
+        motion=motion_of(stays, count, entry.motion, gap),
     )
     events += [happenings.attribute_changed(after, slot, change, context) for change in changes]
     if stored.absent_count and stamp < stored.absent_first:
@@ -104,7 +104,8 @@ def _stays_after(
     return stays, [happened(entry, stored.slot, stays, context)]
 
 
-def _motion(stays: tuple[Stay, ...], count: int, before: Motion, gap_ns: int) -> Motion:
+def motion_of(stays: tuple[Stay, ...], count: int, before: Motion, gap_ns: int) -> Motion:
+    """What a thing's history says of how it moves."""
     if before == Motion.DYNAMIC or len(stays) - happenings.movement_start(stays, gap_ns) >= _DYNAMIC_STEPS:
         return Motion.DYNAMIC
     if len(stays) > 1 or before == Motion.MOVABLE:

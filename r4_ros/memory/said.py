@@ -31,10 +31,11 @@ class Said:
         self._pinned: set[int] = set()
         self._renamed: set[int] = set()
         self._succeeded: dict[int, int] = {}
+        self._spoken_of: set[int] = set()
 
     def take(self, records: Iterable[CorrectionRecord]) -> None:
         """All corrections there are, oldest first."""
-        for slots in (self._forgotten, self._part_of, self._pinned, self._renamed, self._succeeded):
+        for slots in (self._forgotten, self._part_of, self._pinned, self._renamed, self._succeeded, self._spoken_of):
             slots.clear()
         slot_of = self._index.slots
         for record in records:
@@ -42,6 +43,8 @@ class Said:
             if said.kind is CorrectionKind.UNDO:
                 continue
             slot = slot_of[said.entry_id]
+            if not record.undone_by:
+                self._spoken_of |= {slot_of[entry_id] for entry_id in record.entries}
             if said.kind is CorrectionKind.SPLIT:
                 other = slot_of[split_id(said.entry_id, said.at_ns)]
                 if record.undone_by:
@@ -73,6 +76,10 @@ class Said:
     def is_hidden(self, slot: int) -> bool:
         """Whether no answer names it."""
         return slot in self._forgotten or slot in self._part_of
+
+    def spoken_of(self) -> set[int]:
+        """The slots of entries that a correction holds for or that have hidden parts: only people merge these."""
+        return self._spoken_of | self._forgotten | self._part_of.keys() | set(self._part_of.values())
 
     def is_pinned(self, slot: int) -> bool:
         """Whether it stays where it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -98,10 +99,24 @@ class EntryTable:
             if o.description:
                 self._vector_number(o.description, o.description_embedding)
 
+    def snapshot(self, stored: StoredEntry) -> str:
+        """An entry as text, for a record of what it was."""
+        parts = {table: [_part_row(part) for part in _parts(stored, table)] for table in _PART_TABLES}
+        return json.dumps({"entry": self._entry_row(stored), **parts}, ensure_ascii=False, default=bytes.hex)
+
+    def restored(self, text: str) -> StoredEntry:
+        """The entry that ``snapshot`` made a text of."""
+        record = json.loads(text)
+        stays = ((0, 0, *r[:3], *(bytes.fromhex(blob) for blob in r[3:5]), *r[5:]) for r in record["stay"])
+        sightings = tuple(Interval(*row) for row in record["sighting"])
+        presence = tuple(Presence(*row) for row in record["presence"])
+        row, described = tuple(record["entry"]), self._embedding(record["entry"][11])
+        return self._stored(row, tuple(map(_stay, stays)), sightings, presence, described)
+
     def read(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
-        """Whole entries by slot, ascending; None: all."""
+        """Whole entries by slot, ascending, without merged ones; None: all."""
         if slots is None:
-            yield from self._read_where("", ())
+            yield from self._read_where("WHERE 1", ())
             return
         ordered = sorted(slots)
         for i in range(0, len(ordered), _CHUNK):
@@ -110,11 +125,12 @@ class EntryTable:
 
     def _read_where(self, where: str, parameters: Sequence[int]) -> Iterator[StoredEntry]:
         parts = {table: _Groups(self._part_rows(table, where, parameters)) for table in _PART_TABLES}
-        for row in self._file.iterate(f"{_SELECT_ENTRIES} {where} ORDER BY slot", parameters):
+        for row in self._file.iterate(f"{_SELECT_ENTRIES} {where} AND merged_into IS NULL ORDER BY slot", parameters):
             stays = tuple(_stay(r) for r in parts["stay"].of(row[0]))
             sightings = tuple(Interval(r[2], r[3]) for r in parts["sighting"].of(row[0]))
             presence = tuple(Presence(*r[2:]) for r in parts["presence"].of(row[0]))
-            yield self._stored(row, stays, sightings, presence)
+            described = None if row[11] is None else Embedding(row[21], unpack_vector(row[22]))
+            yield self._stored(row, stays, sightings, presence, described)
 
     def _part_rows(self, table: str, where: str, parameters: Sequence[int]) -> Iterator[Row]:
         return self._file.iterate(f"SELECT {_PART_TABLES[table]} FROM {table} {where} ORDER BY slot, n", parameters)
@@ -146,7 +162,12 @@ class EntryTable:
         )
 
     def _stored(
-        self, row: Row, stays: tuple[Stay, ...], sightings: tuple[Interval, ...], presence: tuple[Presence, ...]
+        self,
+        row: Row,
+        stays: tuple[Stay, ...],
+        sightings: tuple[Interval, ...],
+        presence: tuple[Presence, ...],
+        described: Embedding | None,
     ) -> StoredEntry:
         entry = Entry(
             entry_id=row[1],
@@ -162,7 +183,7 @@ class EntryTable:
             description=row[8],
             attributes=load_attributes(row[9]),
             label_embedding=self._embedding(row[10]),
-            description_embedding=None if row[11] is None else Embedding(row[21], unpack_vector(row[22])),
+            description_embedding=described,
             visibility=Visibility(row[12]),
             confidence=row[13],
             count=row[14],
@@ -219,6 +240,8 @@ class _Groups:
         self._next = next(self._groups, None)
 
     def of(self, slot: int) -> list[Row]:
+        while self._next is not None and self._next[0] < slot:
+            self._next = next(self._groups, None)
         if self._next is None or self._next[0] != slot:
             return []
         rows = list(self._next[1])

@@ -6,19 +6,16 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import (
-    Anchor,
-    Region,
-    View,
-    observation_id,
-)
+from r4_ros.core.model import Anchor, Region, View, observation_id
 from r4_ros.memory.codec import (
     dump,
     load_list,
     pack_depth,
+    pack_known_pose,
     pack_pose,
     pack_vec3,
     unpack_depth,
+    unpack_known_pose,
     unpack_pose,
 )
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
@@ -123,9 +120,8 @@ class SqliteStore(SqliteUpkeep):
 
     def _write_anchor(self, record: AnchorRecord) -> None:
         a = record.anchor
-        odom = None if a.pose_in_odom is None else pack_pose(a.pose_in_odom)
         self._file.execute(
-            "INSERT INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 a.anchor_id,
                 a.agent_id,
@@ -134,7 +130,8 @@ class SqliteStore(SqliteUpkeep):
                 a.map_id,
                 a.stamp_ns,
                 pack_pose(a.pose_in_map),
-                odom,
+                pack_known_pose(a.pose_in_odom),
+                pack_known_pose(a.recorded_in_map),
             ),
         )
 
@@ -166,9 +163,6 @@ class SqliteStore(SqliteUpkeep):
                 key,
             )
         return self._streams[key]
-
-    def _write_revision(self, revision: int) -> None:
-        self._file.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (revision,))
 
     def revision(self) -> int:
         """Revision of the last change written."""
@@ -202,8 +196,8 @@ class SqliteStore(SqliteUpkeep):
     def anchors(self) -> Iterator[AnchorRecord]:
         """All anchors, by id."""
         for row in self._file.iterate("SELECT * FROM anchor ORDER BY anchor_id"):
-            odom = None if row[7] is None else unpack_pose(row[7])
-            yield AnchorRecord(row[2], Anchor(row[0], row[1], row[3], row[4], row[5], unpack_pose(row[6]), odom))
+            poses = (unpack_pose(row[6]), unpack_known_pose(row[7]), unpack_known_pose(row[8]))
+            yield AnchorRecord(row[2], Anchor(row[0], row[1], row[3], row[4], row[5], *poses))
 
     def next_frame_id(self) -> int:
         """An id that no frame has."""
@@ -242,7 +236,7 @@ class SqliteStore(SqliteUpkeep):
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
     def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
-        """Whole entries by slot, ascending; None: all."""
+        """Whole entries by slot, ascending, without merged ones; None: all."""
         return self._entries.read(slots)
 
     def views(self) -> Iterator[StoredView]:
@@ -280,8 +274,8 @@ class SqliteStore(SqliteUpkeep):
     def events(
         self, since_ns: int | None = None, until_ns: int | None = None, slots: Collection[int] | None = None
     ) -> list[StoredEvent]:
-        """Events whose [earliest, latest] overlaps [since_ns, until_ns), by stamp."""
-        conditions, parameters = ["1"], list[int]()
+        """Events, but void ones, whose [earliest, latest] overlaps [since_ns, until_ns), by stamp."""
+        conditions, parameters = ["NOT voided"], list[int]()
         if since_ns is not None:
             conditions.append("latest_ns >= ?")
             parameters.append(since_ns)

@@ -1,4 +1,4 @@
-"""Looking after the SQLite store: copies, checks, sizes, pruning, and the record of corrections."""
+"""Looking after the SQLite store: copies, checks, sizes, pruning, and corrections with the records of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import FOREVER, CorrectionKind, CorrectionRecord, EntryCorrection
+from r4_ros.core.model import FOREVER, Anchor, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
 from r4_ros.memory import entry_json
-from r4_ros.memory.codec import dump
+from r4_ros.memory.codec import dump, pack_known_pose, pack_pose
 from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.sqlite_merges import MergeTable
 from r4_ros.memory.sqlite_prune import Pruned, prune, pruned_before
-from r4_ros.memory.store import CorrectionChange, EntryChange
+from r4_ros.memory.store import CorrectionChange, EntryChange, MergeChange, MergeRecord
 
 _KINDS = ("frame", "observation", "entry", "stay", "sighting", "event", "episode", "anchor", "session", "region")
 _CORRECTION = """INSERT INTO correction(correction_no, stamp_ns, kind, source, entry_id, request, entries, before,
@@ -27,6 +28,7 @@ class SqliteUpkeep:
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
         self._entries = EntryTable(file)
+        self._merges = MergeTable(file, self._entries)
 
     @property
     def read_only(self) -> bool:
@@ -53,7 +55,7 @@ class SqliteUpkeep:
                 if said.kind is CorrectionKind.UNDO:
                     undone = (r.correction_id, said.correction_id)
                     self._file.execute("UPDATE correction SET undone_by = ? WHERE correction_no = ?", undone)
-                self._file.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (change.revision,))
+                self._write_revision(change.revision)
         except BaseException:
             self._entries.forget_unwritten()
             raise
@@ -77,6 +79,35 @@ class SqliteUpkeep:
             made.setdefault(row[-1], []).append(_record(row))
         return made
 
+    def write_anchor_correction(self, anchors: Sequence[Anchor], merges: Sequence[MergeChange], revision: int) -> None:
+        """Write where known anchors stand now and were recorded, and merges in their order; all or nothing."""
+        rows = [(pack_pose(a.pose_in_map), pack_known_pose(a.recorded_in_map), a.anchor_id) for a in anchors]
+        sql = "UPDATE anchor SET pose_in_map = ?, recorded_in_map = ? WHERE anchor_id = ?"
+        try:
+            with self._file.transaction():
+                self._file.execute_many(sql, rows)
+                for merge in merges:
+                    self._merges.write(merge, revision)
+                self._write_revision(revision)
+        except BaseException:
+            self._entries.forget_unwritten()
+            raise
+
+    def _write_revision(self, revision: int) -> None:
+        self._file.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (revision,))
+
+    def merges(self) -> list[MergeRecord]:
+        """The records of all merges, oldest first."""
+        return self._merges.records()
+
+    def merged(self) -> list[tuple[int, str, int]]:
+        """(slot, entry id, slot of the entry that it is a part of now) of all merged entries, by slot."""
+        return self._merges.merged()
+
+    def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether a frame in the interval has observations of entries of both groups of slots."""
+        return self._merges.seen_together(agent_id, interval, slots, others)
+
     def reading(self) -> AbstractContextManager[None]:
         """What is read in it is of one moment."""
         return self._file.reading()
@@ -91,7 +122,7 @@ class SqliteUpkeep:
 
     def counts(self) -> dict[str, int]:
         """Number of rows by kind."""
-        kinds: Sequence[str] = (*_KINDS, "correction")
+        kinds: Sequence[str] = (*_KINDS, "correction", "merge")
         return {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
 
     def problems(self) -> list[str]:

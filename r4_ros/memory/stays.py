@@ -64,7 +64,7 @@ class FrameContext:
     """What all observations of a frame share.
 
     ``era_start``: first session since time was last set back; ``anchor``: the frame's own, perhaps not in the book yet;
-    ``sensor``: its position in the map.
+    ``sensor``: its position in the map; ``absence_from``: earlier evidence of absence can't be trusted.
     """
 
     agent_id: str
@@ -77,6 +77,7 @@ class FrameContext:
     sensor: Vec3
     anchors: AnchorBook
     config: MemoryConfig
+    absence_from: int = 0
 
     def anchor_of(self, stay: Stay) -> Anchor:
         """The anchor that a stay hangs on."""
@@ -159,7 +160,7 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
             stay,
             count=stay.count + 1,
             whole=stay.whole + int(s.whole),
-            box=Box(Pose(tuple(centre), stay.box.pose.orientation), tuple(extent)),
+            box=Box(Pose(tuple(centre), inverse(context.anchor_of(stay).pose_in_map).orientation), tuple(extent)),
             position_covariance=cast(Matrix3, tuple(covariance)) if s.whole else stay.position_covariance,
         )
         for stay, s, centre, extent, covariance in zip(stays, seen, centres, extents, covariances, strict=True)

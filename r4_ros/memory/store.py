@@ -18,6 +18,7 @@ from r4_ros.core.model import (
     Episode,
     Event,
     Frame,
+    Interval,
     Observation,
     Pose,
     Region,
@@ -155,6 +156,32 @@ class EntryChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeChange:
+    """An entry becomes a part of another one. ``voided``: ids of void events, ``moved``: of those the other's now."""
+
+    kept: EntryChange
+    merged: StoredEntry
+    stamp_ns: int
+    reason: str
+    voided: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRecord:
+    """A merge as it is kept, with the entry that took the other one in as it was before."""
+
+    kept_id: str
+    merged_id: str
+    stamp_ns: int
+    revision: int
+    reason: str
+    kept_before: StoredEntry
+    voided: tuple[str, ...]
+    moved: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FrameChange:
     """All that one frame changes; written in one transaction.
 
@@ -206,6 +233,21 @@ class MemoryStore(Protocol):
     def corrections_by_frame(self) -> Mapping[int, Sequence[CorrectionRecord]]:
         """The corrections that were made after each frame (0: before the first) and before the next."""
 
+    def write_anchor_correction(self, anchors: Sequence[Anchor], merges: Sequence[MergeChange], revision: int) -> None:
+        """Write where known anchors stand now and were recorded, and merges in their order, each with a record of it.
+
+        All or nothing; durable on return.
+        """
+
+    def merges(self) -> list[MergeRecord]:
+        """The records of all merges, oldest first."""
+
+    def merged(self) -> list[tuple[int, str, int]]:
+        """(slot, entry id, slot of the entry that it is a part of now) of all merged entries, by slot."""
+
+    def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether a frame in the interval has observations of entries of both groups of slots."""
+
     def revision(self) -> int:
         """Revision of the last change written."""
 
@@ -237,7 +279,7 @@ class MemoryStore(Protocol):
         """(camera, track id, slot, newest stamp) of what was tracked since then."""
 
     def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
-        """Whole entries by slot, ascending; None: all."""
+        """Whole entries by slot, ascending, without merged ones; None: all."""
 
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""
@@ -264,7 +306,7 @@ class MemoryStore(Protocol):
     def events(
         self, since_ns: int | None = None, until_ns: int | None = None, slots: Collection[int] | None = None
     ) -> list[StoredEvent]:
-        """Events that may have happened in [since_ns, until_ns) by their bounds (unknown: their stamp), by stamp."""
+        """Events, no void ones, that may have happened in [since_ns, until_ns) by bounds (unknown: stamp), by stamp."""
 
     def add_episode(self, episode: StoredEpisode, revision: int) -> None:
         """Store an episode; one with the same id is kept as it is."""

@@ -5,21 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nav_msgs.msg import Path as PathMsg
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from r4_ros import msg, srv
 from r4_ros.adapters.embedders import make_embedder
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import NotPermitted, WriterRefused
+from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error, WriterRefused
 from r4_ros.core.model import NS_PER_S, Frame, PlacedEntry, Receipt
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.base import Job, R4Node, run
+from r4_ros.nodes.convert_anchors import PathNodes, correction_from_msg, path_from_msg
 from r4_ros.nodes.convert_corrections import correction_from_request
 from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
 from r4_ros.nodes.diagnostics import Report
@@ -41,6 +44,7 @@ class MemoryNode(R4Node[MemoryConfig]):
         self._map_frames: dict[str, str] = {}
         self._published_revision = -1
         self._sent_revision = 0
+        self._correction_refused: dict[str, str] = {}
         super().__init__("memory_node", MemoryConfig, **node_options)
 
     @property
@@ -80,15 +84,24 @@ class MemoryNode(R4Node[MemoryConfig]):
         """Listen to the agents; publish what is known."""
         for topic in self._observation_topics():
             self.subscribe(msg.ObservationArray, topic, self._on_observations, qos.OBSERVATIONS)
+        for agent, prefix in self._served_agents():
+            topic = f"{prefix}memory/anchor_correction"
+            self.subscribe(msg.AnchorCorrection, topic, partial(self._on_correction, agent, topic), qos.EVENTS)
+            if self.config.slam_path:
+                topic = prefix + self.config.slam_path.lstrip("/") if prefix else self.config.slam_path
+                self.subscribe(PathMsg, topic, partial(self._on_path, agent, topic), qos.EVENTS)
         self.subscribe(msg.Episode, "memory/episodes", self._on_episode, qos.EVENTS)
         self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries))
         self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
         self._writer.offer(self._publish_entries)
 
     def _observation_topics(self) -> list[str]:
-        """Of the agents' namespaces; of this node's own where none are given."""
+        return [f"{prefix}perception/observations" for _, prefix in self._served_agents()]
+
+    def _served_agents(self) -> list[tuple[str, str]]:
+        """The agents and their namespaces with a slash; this node's own where none are given."""
         agents = [name.strip("/") for name in self.config.agents]
-        return [f"/{name}/perception/observations" for name in agents] or ["perception/observations"]
+        return [(name, f"/{name}/") for name in agents] or [(self.agent_id, "")]
 
     def cleanup(self) -> None:
         """Close the database."""
@@ -121,8 +134,11 @@ class MemoryNode(R4Node[MemoryConfig]):
         self.counts.add("observations", receipt.stored)
         self._map_frames[frame.map_id] = frame.map_frame
         if receipt.revision > self._sent_revision:
-            self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision))
+            start = receipt.revision if receipt.anchors else self._sent_revision
+            self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision, start))
             self._sent_revision = receipt.revision
+        if receipt.anchors:
+            self._publish_entries()
         for event in receipt.events:
             self._events.publish(convert.event_to_msg(event))
         return receipt
@@ -157,6 +173,40 @@ class MemoryNode(R4Node[MemoryConfig]):
 
     def _served(self) -> str:
         return ", ".join(f"'{name}'" for name in self.config.agents or [self.agent_id])
+
+    def _on_correction(self, agent: str, topic: str, message: Any) -> None:
+        sender = message.agent_id or agent
+        nodes = correction_from_msg(message)
+        self._writer.offer(lambda: self._correct_anchors(topic, agent, sender, nodes, message.map_id))
+
+    def _on_path(self, agent: str, topic: str, message: Any) -> None:
+        try:
+            nodes = path_from_msg(message, self._header().frame_id if self._map_frames else "")
+        except InvalidArgument as error:
+            self._refuse_correction(topic, error)
+        else:
+            self._writer.offer(lambda: self._correct_anchors(topic, agent, agent, nodes))
+
+    def _correct_anchors(self, topic: str, agent: str, sender: str, nodes: PathNodes, map_id: str = "") -> None:
+        """Move what was remembered, and tell all who keep a copy to take it anew."""
+        try:
+            if sender != agent:
+                raise NotPermitted(f"this topic takes corrections of '{agent}', not of '{sender}'")
+            correction = self.library.correct_anchors(agent, *nodes, map_id=map_id)
+        except R4Error as error:
+            self._refuse_correction(topic, error)
+            return
+        self.counts.add("anchor_corrections")
+        self._correction_refused.pop(topic, None)
+        if correction.anchors:
+            self._sent_revision = correction.revision  # a gap to those who keep a copy
+            self._deltas.publish(self._entries_message(correction.changed, correction.removed, correction.revision))
+            self._publish_entries()
+
+    def _refuse_correction(self, topic: str, error: R4Error) -> None:
+        self.counts.add("anchor_corrections_refused")
+        self._correction_refused[topic] = str(error)
+        self.get_logger().warning(f"{topic}: {error}", throttle_duration_sec=10.0)
 
     def _on_episode(self, message: Any) -> None:
         self._writer.offer(lambda: self._keep_episode(message))
@@ -249,7 +299,15 @@ class MemoryNode(R4Node[MemoryConfig]):
             for topic in self._observation_topics()
             if not self.count_publishers(self.resolve_topic_name(topic))
         ]
-        return Report(problems, {"revision": self.library.revision, "waiting": self._writer.pending})
+        problems += [f"{topic}: {reason}" for topic, reason in sorted(self._correction_refused.items())]
+        return Report(
+            problems,
+            {
+                "revision": self.library.revision,
+                "waiting": self._writer.pending,
+                "unsettled": ", ".join(self.library.unsettled()),
+            },
+        )
 
 
 def main(args: Sequence[str] | None = None) -> int:

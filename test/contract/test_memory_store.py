@@ -45,6 +45,7 @@ from r4_ros.memory.store import (
     EntryChange,
     FrameChange,
     MemoryStore,
+    MergeChange,
     SessionRecord,
     StoredEntry,
     StoredEpisode,
@@ -197,6 +198,53 @@ def test_only_what_changed_of_an_entry_must_be_written_and_shorter_lists_shrink(
     after = entry(0, sightings=(Interval(1, 5),), label="cup", label_embedding=vector(0, 1), count=4)
     store.write_frame(change(2, 6, entries=(EntryChange(before, after),)))
     assert list(store.entries()) == [after]
+
+
+def test_known_anchors_are_moved_and_nothing_else(open_store: OpenStore, store: MemoryStore) -> None:
+    first, second = anchor(0, odom=Pose((9, 8, 7))), anchor(1)
+    store.write_frame(change(1, 5, anchor=first, entries=(EntryChange(None, entry(0)),)))
+    store.write_frame(change(2, 6, anchor=second))
+    entries = list(store.entries())
+    moved = replace(first.anchor, pose_in_map=Pose((0.1, 0.2, 0.3), TURN), recorded_in_map=first.anchor.pose_in_map)
+    store.write_anchor_correction([moved], [], 7)
+    opened = reopened(open_store, store)
+    assert list(opened.anchors()) == [AnchorRecord("front", moved), second]
+    assert opened.revision() == 7 and list(opened.entries()) == entries
+
+
+def test_a_merged_entry_is_a_part_of_the_other_one_and_both_are_kept(open_store: OpenStore, store: MemoryStore) -> None:
+    first, second, third = (entry(slot, label_embedding=None) for slot in range(3))
+    events = tuple(event(f"e{slot}", slot, 5, 5, 5) for slot in (0, 1, 1, 2))
+    events = (*events[:2], replace(events[2], event=replace(events[2].event, event_id="void")), events[3])
+    new = tuple(EntryChange(None, e) for e in (first, second, third))
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=new, events=events))
+    both = StoredEntry(0, first.entry.evolve(count=9, revision=2))
+    all_of_it = StoredEntry(2, third.entry.evolve(count=10, revision=3))
+    store.write_anchor_correction([], [MergeChange(EntryChange(first, both), second, 7, "x", ("void",), ("e1",))], 2)
+    assert [e.slot for e in store.entries()] == [e.slot for e in store.entries([0, 1, 2])] == [0, 2]
+    store.write_anchor_correction([], [MergeChange(EntryChange(third, all_of_it), both, 8, "y", (), ("e0", "e1"))], 3)
+    opened = reopened(open_store, store)
+    assert list(opened.entries()) == [all_of_it] and opened.revision() == 3
+    assert opened.merged() == [(0, "id0", 2), (1, "id1", 2)]
+    assert [(e.event.event_id, e.slot, e.event.entry_id) for e in opened.events()] == [
+        (event_id, 2, "id2") for event_id in ("e0", "e1", "e2")
+    ]
+    record, later = opened.merges()
+    assert (record.kept_id, record.merged_id, record.stamp_ns, record.revision) == ("id0", "id1", 7, 2)
+    assert (record.reason, record.voided, record.moved) == ("x", ("void",), ("e1",))
+    assert record.kept_before == first and later.kept_before == third
+    assert opened.problems() == []
+
+
+def test_frames_that_saw_both_are_found(store: MemoryStore) -> None:
+    new = tuple(EntryChange(None, entry(slot)) for slot in range(3))
+    one = Observation(0, "mug", Box(Pose(), (1, 1, 1)))
+    seen = ((one, 0), (replace(one, index=1), 1))
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=new, observations=seen))
+    store.write_frame(change(2, 8, observations=((one, 2),)))
+    assert store.seen_together("r1", Interval(5, 6), [0, 2], [1])
+    for agent, interval, slots in (("r2", (5, 6), [0]), ("r1", (6, 9), [0]), ("r1", (0, 5), [0]), ("r1", (0, 9), [2])):
+        assert not store.seen_together(agent, Interval(*interval), slots, [1])
 
 
 def test_a_change_is_written_as_a_whole_or_not_at_all(store: MemoryStore) -> None:

@@ -13,14 +13,18 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path as PathMsg
 from visualization_msgs.msg import Marker, MarkerArray
 
 from r4_ros import msg, srv
 from r4_ros.core import model as m
 from r4_ros.core.config import MemoryConfig
+from r4_ros.core.geometry import compose
 from r4_ros.memory.library import open_library
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.clients import RemoteMemory
+from r4_ros.nodes.convert_anchors import correction_to_msg
 from r4_ros.nodes.convert_queries import query_to_request
 from r4_ros.nodes.memory_node import MemoryNode
 
@@ -212,6 +216,86 @@ def test_episodes_by_service_and_by_topic(graph: Any, until: Any, memory: Memory
     until(lambda: memory.counts["episodes"] == 2)
     found = memory.library.retrieve(m.Query(with_episodes=True, limit=1))
     assert {e.text for e in found.episodes} == {"Anna took the cup", "Ben came in"}
+
+
+SHIFT = m.Pose((0.0, 1.0, 0.0))
+
+
+def shifted_nodes(memory: MemoryNode, agent: str = "robot") -> tuple[list[int], list[m.Pose]]:
+    trail = memory.library.trail(agent)
+    return [p.stamp_ns for p in trail], [compose(SHIFT, p.pose) for p in trail]
+
+
+def test_a_loop_closure_moves_what_is_remembered_and_readers_take_it_anew(
+    graph: Any, until: Any, memory: MemoryNode, sender: Sender
+) -> None:
+    entries = graph.collect(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
+    deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
+    sender.send(frame(1), frame(2))
+    known = until(lambda: deltas[1:] and deltas[-1].to_revision)
+    publisher = graph.node.create_publisher(msg.AnchorCorrection, "memory/anchor_correction", qos.EVENTS)
+    until(publisher.get_subscription_count)
+    publisher.publish(correction_to_msg("robot", *shifted_nodes(memory)))
+    placed = until(lambda: entries and entries[-1].to_revision > known and entries[-1].entries)
+    assert placed[0].pose.position.y == pytest.approx(1.0, abs=1e-5)
+    sender.send(frame(3))
+    until(lambda: deltas[3:])
+    assert deltas[2].from_revision > known  # a gap: what is known elsewhere of places is void
+    for sent, reason in (
+        (correction_to_msg("stranger", *shifted_nodes(memory)), "not of 'stranger'"),
+        (correction_to_msg("robot", [5], [m.Pose()]), "none of the 1 nodes"),
+        (msg.AnchorCorrection(agent_id="robot"), "needs both"),
+    ):
+        publisher.publish(sent)
+        until(lambda reason=reason: any(reason in problem for problem in memory.report().problems))
+    assert (memory.counts["anchor_corrections"], memory.counts["anchor_corrections_refused"]) == (1, 3)
+    publisher.publish(correction_to_msg("", *shifted_nodes(memory)))
+    until(lambda: memory.counts["anchor_corrections"] == 2)
+    assert not any("anchor_correction" in problem for problem in memory.report().problems)
+
+
+def test_what_a_correction_merged_is_removed_from_copies_too(
+    graph: Any, until: Any, memory: MemoryNode, sender: Sender
+) -> None:
+    deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
+    astray = compose(SHIFT, LOOKING_AHEAD)
+    sender.send(frame(1), frame(2), *(replace(frame(i), sensor_in_map=astray) for i in (3, 4)))
+    first, second = memory.library.entries()
+    publisher = graph.node.create_publisher(msg.AnchorCorrection, "memory/anchor_correction", qos.EVENTS)
+    until(publisher.get_subscription_count)
+    trail = memory.library.trail("robot")
+    publisher.publish(correction_to_msg("", [p.stamp_ns for p in trail], [trail[0].pose] * 4))
+    merged = until(lambda: next((d for d in deltas if d.removed), None))
+    assert list(merged.removed) == [second.entry_id]
+    assert [(e.entry_id, e.sightings) for e in merged.entries] == [(first.entry_id, 4)]
+
+
+def test_a_path_is_taken_only_where_it_says_when_the_robot_was_where(graph: Any, until: Any, tmp_path: Path) -> None:
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agents=["alice"], slam_path="slam/path", embedder="none")
+    graph.active(node)
+    Sender(graph, until, "/alice/perception/observations").send(*(frame(i, agent="alice") for i in (1, 2)))
+    publisher = graph.node.create_publisher(PathMsg, "/alice/slam/path", qos.EVENTS)
+    until(publisher.get_subscription_count)
+    stamps, poses = shifted_nodes(node, "alice")
+
+    def path(stamps: list[int], frame_id: str = "map") -> PathMsg:
+        made = PathMsg(poses=[PoseStamped(pose=convert.pose_to_msg(pose)) for pose in poses])
+        made.header.frame_id = frame_id
+        for stamped, stamp in zip(made.poses, stamps, strict=True):
+            stamped.header.stamp = convert.time_to_msg(stamp)
+        return made
+
+    for bad, reason in (
+        (path([stamps[1]] * 2), "all have one stamp"),
+        (path(stamps[::-1]), "don't increase"),
+        (path(stamps, "odom"), "in frame 'odom'"),
+    ):
+        publisher.publish(bad)
+        until(lambda reason=reason: any(reason in problem for problem in node.report().problems))
+    assert node.counts["anchor_corrections_refused"] == 3 and node.library.placed()[0].box.pose.position[1] == 0
+    publisher.publish(path(stamps))
+    until(lambda: node.counts["anchor_corrections"])
+    assert node.library.placed()[0].box.pose.position[1] == pytest.approx(1.0, abs=1e-5)
 
 
 def test_a_snapshot_is_a_whole_memory(graph: Any, sender: Sender, tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r4_ros.core.anchors import is_due, rehang, sensor_in_anchor
-from r4_ros.core.geometry import compose, normalized, quat_from_yaw, rotation_angle
+from r4_ros.core.anchors import corrected, is_due, rehang, sensor_in_anchor
+from r4_ros.core.geometry import compose, interpolate, inverse, normalized, quat_from_yaw, rotation_angle
 from r4_ros.core.model import IDENTITY, NS_PER_S, Anchor, Frame, Pose, View
+from r4_ros.core.pose_array import PoseArray
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 coordinate = st.floats(-30, 30)
@@ -98,3 +99,49 @@ def test_an_anchor_is_due_after_way_turn_or_time() -> None:
 def test_a_map_jump_alone_makes_no_anchor_due() -> None:
     last = anchor_at(IDENTITY, IDENTITY)
     assert not is_due(last, frame_at(Pose((3.0, 0.0, 0.0)), IDENTITY), **LIMITS)
+
+
+@few
+@given(poses, st.lists(poses, min_size=1, max_size=6), st.lists(poses, min_size=1, max_size=6))
+def test_pose_arrays_do_what_geometry_does_for_one(one: Pose, some: list[Pose], others: list[Pose]) -> None:
+    count = min(len(some), len(others))
+    a, b = PoseArray.of(some[:count]), PoseArray.of(others[:count])
+    share = np.linspace(0, 1, count)
+    pairs = list(zip(some, others, strict=False))
+    expected = {
+        "compose": (a.compose(b), [compose(x, y) for x, y in pairs]),
+        "inverse": (a.inverse(), [inverse(x) for x, _ in pairs]),
+        "between": (a.interpolate(b, share), [interpolate(x, y, t) for (x, y), t in zip(pairs, share, strict=True)]),
+    }
+    for got, wanted in expected.values():
+        assert not got.differs(PoseArray.of(wanted), 1e-5).any()
+    assert PoseArray.of([one]).poses()[0].position == one.position
+    moved = PoseArray.of([compose(x, Pose((0, 0, 0.1))) for x in some[:count]])
+    assert moved.differs(a, 0.05).all() and not moved.differs(a, 0.2).any()
+
+
+def at(*xs: float) -> PoseArray:
+    return PoseArray.of([Pose((x, 0, 0)) for x in xs])
+
+
+def seconds(*stamps: float) -> np.ndarray:
+    return np.array([round(s * NS_PER_S) for s in stamps], np.int64)
+
+
+def test_between_nodes_the_correction_is_interpolated_and_over_long_gaps_the_nearer_ones_counts() -> None:
+    nodes, fixed, passed = seconds(0, 10, 40), at(0, 12, 46), at(0, 10, 40)
+    stamps, odometry = seconds(-2, 0, 5, 10, 16, 36, 40, 70), at(-2, 0, 5, 10, 16, 36, 40, 70)
+    new = corrected(stamps, odometry, odometry, nodes, fixed, passed)
+    np.testing.assert_allclose(new.positions[:, 0], [-2, 0, 6, 12, 18, 42, 46, 76])
+
+
+def test_far_from_all_nodes_an_anchor_moves_with_the_nearest_one_that_is_not() -> None:
+    nodes, fixed, passed = seconds(100, 101), at(105, 106), at(100, 101)
+    stamps, odometry = seconds(0, 20, 95, 100), at(0, 20, 95, 100)
+    current = at(2, 22, 98, 103)  # an earlier correction had moved them by 2 and 3
+    new = corrected(stamps, current, odometry, nodes, fixed, passed)
+    np.testing.assert_allclose(new.positions[:, 0], [4, 24, 100, 105])
+    again = corrected(stamps, new, odometry, nodes, fixed, passed)
+    assert not again.differs(new, 1e-12).any()
+    alone = corrected(stamps[:2], current[:2], odometry[:2], nodes, fixed, passed)
+    np.testing.assert_allclose(alone.positions[:, 0], [5, 25])

@@ -1,0 +1,71 @@
+"""The part of the library that SLAMs correct."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from r4_ros.core.model import Anchor, Correction, Pose, Receipt
+from r4_ros.memory.anchor_correction import AnchorCorrector
+from r4_ros.memory.correctable import Correctable
+from r4_ros.memory.merger import AnchorMover
+from r4_ros.memory.steadiness import Steadiness
+from r4_ros.memory.store import MergeRecord
+
+
+class AnchorCorrectable(Correctable):
+    """What a library needs to move its anchors; it sets these fields itself."""
+
+    _anchor_corrector: AnchorCorrector
+    _mover: AnchorMover
+    _steadiness: Steadiness
+
+    def correct_anchors(
+        self, agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose], map_id: str = ""
+    ) -> Correction:
+        """A loop closure: the SLAM's nodes, with the robot's (base's) poses in the map as they are believed now.
+
+        Each node counts for the session, and the map, in which the agent was at its stamp (``map_id``: for that one
+        only); nodes between which memory has no frames are left out. Everything that hangs on the anchors moves along;
+        entries that thereby prove to be one are merged. On return it survives kill -9.
+
+        Raises InvalidArgument where no node lies on the agent's way, for equal stamps and impossible numbers,
+        UnknownEntry for an unknown agent, StoreError where it can't be stored; then nothing has changed.
+        """
+        with self._lock:
+            self._refuse_if_read_only()
+            anchors = self._anchor_corrector.prepare(agent_id, stamps_ns, poses, map_id)
+            correction = self._move(agent_id, anchors, "correction")
+            self._steadiness.corrected(agent_id, moved=bool(anchors))
+            return correction
+
+    def _move(self, agent_id: str, anchors: list[Anchor], reason: str) -> Correction:
+        """Anchors of an agent stand elsewhere."""
+        if not anchors:
+            return Correction(agent_id, self._revision, 0)
+        merges = self._mover.move(anchors, self.newest_stamp(agent_id), self._revision + 1, reason)
+        self._said.hide()
+        self._revision += 1
+        removed = tuple(merge.merged.entry.entry_id for merge in merges)
+        kept = {merge.kept.after.entry.entry_id: merge.kept.after.entry for merge in merges}
+        changed = tuple(self._placed(entry) for entry_id, entry in kept.items() if entry_id not in removed)
+        return Correction(agent_id, self._revision, len(anchors), changed, removed)
+
+    def unsettled(self) -> list[str]:
+        """Agents whose SLAM made a step and hasn't settled yet, sorted."""
+        with self._lock:
+            return self._steadiness.unsettled()
+
+    def merges(self) -> list[MergeRecord]:
+        """All merges, oldest first, each with the entry as it was before."""
+        with self._lock:
+            return self._store.merges()
+
+    def _with(self, settled: Correction, receipt: Receipt) -> Receipt:
+        """The receipt of a frame before which anchors were moved."""
+        changed = tuple({e.entry_id: e for e in (*settled.changed, *receipt.changed)}.values())
+        return replace(receipt, changed=changed, removed=settled.removed, anchors=settled.anchors)
+
+    def newest_stamp(self, agent_id: str = "") -> int:
+        """Newest stamp of an agent's newest session; 0 where there is none."""
+        raise NotImplementedError

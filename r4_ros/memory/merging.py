@@ -1,0 +1,141 @@
+"""Two entries that prove to be one, as the older of them. Pure functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from r4_ros.core import intervals
+from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, transform_box, vec3
+from r4_ros.core.model import (
+    FOREVER,
+    AttributeValue,
+    Box,
+    Entry,
+    EntryState,
+    EventKind,
+    Interval,
+    Matrix3,
+    Motion,
+    Pose,
+    Presence,
+    Stay,
+)
+from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.observe import motion_of
+from r4_ros.memory.store import StoredEvent
+
+
+@dataclass(frozen=True, slots=True)
+class MergeContext:
+    """What all merges of one moment share."""
+
+    revision: int
+    anchors: AnchorBook
+    sighting_gap_ns: int
+
+
+def may_merge(older: Entry, newer: Entry) -> bool:
+    """Whether the newer entry, begun while the older one kept its last place and never moved, can continue it."""
+    began_after = newer.first_seen >= older.stays[-1].interval.start
+    return began_after and len(newer.stays) == 1 and len(newer.presence) == 1
+
+
+def combined(older: Entry, newer: Entry, gone: bool, context: MergeContext) -> Entry:
+    """The older entry with what is known of the newer one. ``gone``: the newer one's place was really found empty."""
+    last = older if older.last_seen >= newer.last_seen else newer
+    presence = _joined(older.presence[-1], newer.presence[0], gone)
+    stay = _one_stay(older.stays[-1], newer.stays[0], context.anchors)
+    end = FOREVER if presence.end == FOREVER else presence.last_seen + 1
+    stays = (*older.stays[:-1], replace(stay, interval=Interval(stay.interval.start, end)))
+    count = older.count + newer.count
+    votes = dict(older.label_votes)
+    for name, weight in newer.label_votes:
+        votes[name] = votes.get(name, 0.0) + weight
+    label = max(votes, key=lambda name: votes[name])
+    embeddings = {e.label: e.label_embedding for e in (newer, older)}
+    described = next((e for e in (last, newer, older) if e.description), last)
+    moved_from = older.moved_from or ("" if newer.moved_from == older.entry_id else newer.moved_from)
+    motion = motion_of(stays, count, Motion.MOVABLE if moved_from else Motion.UNKNOWN, context.sighting_gap_ns)
+    return older.evolve(
+        revision=context.revision,
+        session=max(older.session, newer.session),
+        label=label,
+        label_votes=tuple(votes.items()),
+        label_embedding=embeddings.get(label, older.label_embedding),
+        description=described.description,
+        description_embedding=described.description_embedding,
+        attributes=_attributes(older.attributes, newer.attributes),
+        stays=stays,
+        sightings=intervals.merge((*older.sightings, *newer.sightings), context.sighting_gap_ns),
+        presence=(*older.presence[:-1], presence),
+        visibility=last.visibility,
+        confidence=(older.confidence * older.count + newer.confidence * newer.count) / count,
+        count=count,
+        state=EntryState.PRESENT if presence.end == FOREVER else EntryState.GONE,
+        motion=max(motion, Motion.DYNAMIC) if Motion.DYNAMIC in (older.motion, newer.motion) else motion,
+        moved_from=moved_from,
+        maybe_same_as=tuple(i for i in older.maybe_same_as if i != newer.entry_id),
+    )
+
+
+def void_events(older: Entry, newer: Entry, events: list[StoredEvent]) -> tuple[str, ...]:
+    """Ids of the events, of both, that never happened: it didn't go, come, or move from the one place to the other."""
+    ended = older.presence[-1].end
+    void = []
+    for e in (stored.event for stored in events):
+        came = e.kind == EventKind.APPEARED and e.entry_id == newer.entry_id
+        went = e.kind == EventKind.DISAPPEARED and e.entry_id == older.entry_id and e.stamp_ns == ended
+        linked = e.kind == EventKind.MOVED and e.entry_id == newer.entry_id and newer.moved_from == older.entry_id
+        if came or went or linked:
+            void.append(e.event_id)
+    return tuple(void)
+
+
+def _joined(older: Presence, newer: Presence, gone: bool) -> Presence:
+    seen = max(older.last_seen, newer.last_seen)
+    end = newer.end if gone and newer.end > seen else FOREVER
+    return Presence(older.start_earliest, older.start, seen, end)
+
+
+def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook) -> Stay:
+    """On the older one's anchor. Views of the whole thing count, where there are some; parts add up."""
+    to_map = anchors[older.anchor_id].pose_in_map
+    back = inverse(to_map)
+    boxes = [transform_box(anchors[s.anchor_id].pose_in_map, s.box) for s in (older, newer)]
+    (a_low, a_high), (b_low, b_high) = (bounds(box) for box in boxes)
+    if older.whole or newer.whole:
+        share = newer.whole / (older.whole + newer.whole)
+        low, high = a_low + share * (b_low - a_low), a_high + share * (b_high - a_high)
+    else:
+        low, high = np.minimum(a_low, b_low), np.maximum(a_high, b_high)
+    return replace(
+        older,
+        interval=Interval(min(older.interval.start, newer.interval.start), FOREVER),
+        box=Box(compose(back, Pose(vec3((low + high) / 2))), vec3(high - low)),
+        position_covariance=_smaller(older, newer, anchors),
+        count=older.count + newer.count,
+        whole=older.whole + newer.whole,
+    )
+
+
+def _smaller(older: Stay, newer: Stay, anchors: AnchorBook) -> Matrix3:
+    """The covariance of the place known better, in the older one's anchor frame."""
+    mine, theirs = (np.asarray(s.position_covariance).reshape(3, 3) for s in (older, newer))
+    if np.trace(mine) <= np.trace(theirs):
+        return older.position_covariance
+    turn = compose(inverse(anchors[older.anchor_id].pose_in_map), anchors[newer.anchor_id].pose_in_map)
+    return rotate_covariance(turn.orientation, newer.position_covariance)
+
+
+def _attributes(older: tuple[AttributeValue, ...], newer: tuple[AttributeValue, ...]) -> tuple[AttributeValue, ...]:
+    """Both histories by time; equal values of one attribute become one."""
+    runs = {(a.name, a.value): a for a in older}
+    for a in newer:
+        known = runs.get((a.name, a.value))
+        if known is not None:
+            seen = (min(known.first_seen, a.first_seen), max(known.last_seen, a.last_seen))
+            a = AttributeValue(a.name, a.value, *seen, known.count + a.count)
+        runs[a.name, a.value] = a
+    return tuple(sorted(runs.values(), key=lambda a: a.last_seen))

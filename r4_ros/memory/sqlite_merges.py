@@ -1,0 +1,70 @@
+"""Merges in the SQLite store: a record of each, and what is a part of what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from r4_ros.core.model import Interval
+from r4_ros.memory.codec import dump, load_list
+from r4_ros.memory.sqlite_entries import EntryTable
+from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.store import MergeChange, MergeRecord
+
+
+class MergeTable:
+    """Reads and writes merges; writing happens inside the caller's transaction."""
+
+    def __init__(self, file: SqliteFile, entries: EntryTable) -> None:
+        self._file, self._entries = file, entries
+
+    def write(self, c: MergeChange, revision: int) -> None:
+        """One merge: the record, both entries, and whose events are whose."""
+        kept, merged = c.kept.after.slot, c.merged.slot
+        before = self._entries.snapshot(c.kept.before or c.kept.after)
+        self._file.execute(
+            "INSERT INTO merge(kept, merged, stamp_ns, revision, reason, kept_before, voided, moved) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (kept, merged, c.stamp_ns, revision, c.reason, before, dump(c.voided), dump(c.moved)),
+        )
+        self._entries.write([c.kept])
+        self._file.execute("UPDATE entry SET merged_into = ? WHERE slot = ?", (kept, merged))
+        self._file.execute_many("UPDATE event SET voided = 1 WHERE event_id = ?", [(i,) for i in c.voided])
+        self._file.execute_many("UPDATE event SET slot = ? WHERE event_id = ?", [(kept, i) for i in c.moved])
+
+    def records(self) -> list[MergeRecord]:
+        """The records of all merges, oldest first."""
+        rows = self._file.execute(
+            "SELECT k.entry_id, m.entry_id, stamp_ns, merge.revision, reason, kept_before, voided, moved "
+            "FROM merge JOIN entry k ON k.slot = kept JOIN entry m ON m.slot = merged ORDER BY merge_no"
+        )
+        restored = self._entries.restored
+        return [
+            MergeRecord(
+                kept, merged, stamp, revision, reason, restored(before), tuple(load_list(void)), tuple(load_list(moved))
+            )
+            for kept, merged, stamp, revision, reason, before, void, moved in rows
+        ]
+
+    def merged(self) -> list[tuple[int, str, int]]:
+        """(slot, entry id, slot of the entry that it is a part of now) of all merged entries, by slot."""
+        rows = self._file.execute(
+            "SELECT slot, entry_id, merged_into FROM entry WHERE merged_into IS NOT NULL ORDER BY slot"
+        )
+        into = {row[0]: row[2] for row in rows}
+        found = []
+        for slot, entry_id, kept in rows:
+            while kept in into:
+                kept = into[kept]
+            found.append((slot, entry_id, kept))
+        return found
+
+    def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether a frame in the interval has observations of entries of both groups of slots."""
+        group, other = (", ".join(str(int(slot)) for slot in some) for some in (slots, others))
+        rows = self._file.execute(
+            "SELECT 1 FROM session JOIN frame USING(session_no) JOIN observation a USING(frame_id) "
+            "JOIN observation b USING(frame_id) WHERE agent_id = ? AND stamp_ns >= ? AND stamp_ns < ? "
+            f"AND a.slot IN ({group}) AND b.slot IN ({other}) LIMIT 1",
+            (agent_id, interval.start, interval.end),
+        )
+        return bool(rows)
