@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from r4_ros.core.model import (
     Answer,
-    Episode,
     Feedback,
     FeedbackRecord,
     Float32Array,
@@ -22,7 +21,6 @@ from r4_ros.core.model import (
     Query,
     Question,
     Receipt,
-    Region,
     Retrieval,
     TaskRecord,
 )
@@ -131,27 +129,6 @@ class EntrySource(Protocol):
 
     def entries_near(self, agent_id: str, limit: int) -> Sequence[PlacedEntry]:
         """At most ``limit`` entries, nearest to the agent's latest pose first."""
-
-
-class Store(Protocol):
-    """The truth on disk. Rows go in and out as core records; the memory room owns the details (memory/store.py)."""
-
-    def close(self) -> None:
-        """Release the file."""
-
-
-class EpisodeSink(Protocol):
-    """Who keeps episodes; gives the id of what it stored."""
-
-    def add_episode(self, episode: Episode) -> str:
-        """Store an episode; gives its id."""
-
-
-class RegionSink(Protocol):
-    """Who keeps the named regions of a map."""
-
-    def set_regions(self, regions: Iterable[Region]) -> None:
-        """Replace all regions."""
 
 
 class TaskLog(Protocol):

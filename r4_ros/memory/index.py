@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.geometry import vec3
-from r4_ros.core.model import FOREVER, Box, Entry, Float32Array, FloatArray, Interval, Pose, Presence, Stay
+from r4_ros.core.model import FOREVER, Box, Entry, Float32Array, FloatArray, Interval, Presence, Stay
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.cosines import best
@@ -255,11 +255,6 @@ class Index:
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
         return Box(self.anchors.in_map(stay.anchor_id, stay.box.pose), stay.box.extent)
-
-    def pose_of(self, slot: int) -> Pose:
-        """Position of an entry's centre, as a pose without rotation."""
-        x, y, z = self.entries["centre"][slot]
-        return Pose((float(x), float(y), float(z)))
 
     def nearest(self, model: str, vector: Float32Array, limit: int, narrow: Narrow) -> tuple[Slots, Float32Array]:
         """The entries whose label or description is nearest in meaning, best first (ties by slot), with their cosines.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from r4_ros.bridges.apartment.furniture import cabinet
-from r4_ros.bridges.apartment.materials import COLORS, Material, ceramic, fabric, metal, paint, pattern, plastic, wood
+from r4_ros.bridges.apartment.materials import COLORS, Material, ceramic, metal, paint, pattern, plastic
 from r4_ros.bridges.apartment.shapes import Shape, arc, ball, box, cylinder, lathe, place, soft_box, tube
 
 
@@ -221,13 +221,3 @@ def vacuum_cleaner() -> Shape:
     parts += place([cylinder(0.1, 0.03, (0, 0, 0), dark, 20)], (-0.08, 0.14, 0.1), roll=-math.pi / 2)
     parts.append(tube([(0.15, 0, 0.18), (0.3, 0, 0.5), (0.35, 0, 0.9), (0.45, 0, 0.5), (0.6, 0, 0.05)], 0.02, dark))
     return [*parts, box((0.10, 0.26, 0.04), (0.62, 0, 0), dark)]
-
-
-def wall_lamp() -> Shape:
-    """A reading lamp with a cloth shade on a wooden arm; stands on the wall at -x."""
-    arm = tube([(0, 0, 0), (0.15, 0, 0.02)], 0.012, wood("pine"), 6)
-    return [
-        arm,
-        *place(shade(0.08, 0.11, -0.06, "cream"), (0.16, 0, 0.0)),
-        ball((0.02, 0.04, 0.04), (0, 0, 0), fabric("beige"), 6),
-    ]
