@@ -107,9 +107,14 @@ def _erode(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 
 def _without_flying_pixels(z: Float32Array) -> npt.NDArray[np.bool_]:
     """Points whose depth is within 4 robust standard deviations of the median, at least 5 cm."""
-    median = np.median(z)
-    deviation = np.abs(z - median)
-    return np.asarray(deviation <= max(0.05, 4 * 1.4826 * float(np.median(deviation))))
+    deviation = np.abs(z - _median(z))
+    return np.asarray(deviation <= max(0.05, 4 * 1.4826 * float(_median(deviation))))
+
+
+def _median(values: Float32Array) -> np.float32:
+    """The upper median of values [n]; numpy's own takes thrice as long for so few."""
+    middle = len(values) // 2
+    return np.float32(np.partition(values, middle)[middle])
 
 
 def _robust_bounds(points: Float32Array) -> tuple[FloatArray, FloatArray]:
@@ -138,7 +143,8 @@ def _covariance(
     width = float(np.sort(extent)[1])
     unseen = max(0.0, width - seen_depth, guessed * width) / 4
     along = depth_sigma(float(centre[2])) ** 2 + unseen**2
-    spread_of = points - points.mean(axis=1, keepdims=True)
+    mean = points.sum(axis=1) / points.shape[1]
+    spread_of = points - mean[:, None]
     spread = (spread_of @ spread_of.T).astype(float) / points.shape[1] ** 2
     total: FloatArray = spread + along * np.outer(ray, ray) + across**2 * (np.eye(3) - np.outer(ray, ray))
     symmetric: FloatArray = (total + total.T) / 2

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Embedding, Float32Array, Frame, Intrinsics, Observation, PlacedEntry
 from r4_ros.core.ports import Embedder, RgbdImage, Segment, Segmenter
 from r4_ros.perception.capture import Capture, Placement
-from r4_ros.perception.color import color_names, white_level
+from r4_ros.perception.color import MAX_SAMPLES, color_names, white_level
 from r4_ros.perception.images import decode_color, decode_depth, decode_labels
 from r4_ros.perception.label_segmenter import LabelSegmenter
 from r4_ros.perception.lift import Lifted, lift, measured_area
@@ -147,9 +148,7 @@ class Pipeline:
             if lifted is not None:
                 found.append((index, segment, lifted))
         self.too_few_points += len(segments) - len(found)
-        colors = color_names(
-            [image.color[lifted.rows, lifted.columns] for *_, lifted in found], white_level(image.color)
-        )
+        colors = color_names([_pixels(image.color, lifted) for *_, lifted in found], white_level(image.color))
         return tuple(
             Observation(
                 index=index,
@@ -178,6 +177,12 @@ class Pipeline:
         start = time.perf_counter()
         yield
         self.timings_s[name] = time.perf_counter() - start
+
+
+def _pixels(color: npt.NDArray[np.uint8], lifted: Lifted) -> npt.NDArray[np.uint8]:
+    """As many pixels of a segment as its colour is measured from, uint8 [n, 3]."""
+    step = max(1, len(lifted.rows) // MAX_SAMPLES)
+    return color[lifted.rows[::step], lifted.columns[::step]]
 
 
 def make_segmenter(config: PerceptionConfig, detector: Callable[[], Segmenter]) -> Segmenter:
