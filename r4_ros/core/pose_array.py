@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import vec3
 from r4_ros.core.model import FloatArray, Pose
 
 _Rows = npt.NDArray[np.int64] | npt.NDArray[np.bool_] | slice
@@ -37,8 +36,12 @@ class PoseArray:
 
     def poses(self) -> list[Pose]:
         """One by one."""
-        pairs = zip(self.positions, self.orientations, strict=True)
-        return [Pose(vec3(p), (float(q[0]), float(q[1]), float(q[2]), float(q[3]))) for p, q in pairs]
+        pairs = zip(self.positions.tolist(), self.orientations.tolist(), strict=True)
+        return [Pose((x, y, z), (qx, qy, qz, qw)) for (x, y, z), (qx, qy, qz, qw) in pairs]
+
+    def rotations(self) -> FloatArray:
+        """Their rotations as matrices [n, 3, 3]."""
+        return rotation_matrices(self.orientations)
 
     def compose(self, inner: PoseArray) -> PoseArray:
         """Row by row c_in_a of b_in_a and c_in_b."""
@@ -68,6 +71,17 @@ class PoseArray:
         far = np.linalg.norm(self.positions - other.positions, axis=1) > tolerance
         turn = _multiply(self.orientations * (-1, -1, -1, 1), other.orientations)
         return np.asarray(far | (2 * np.linalg.norm(turn[:, :3], axis=1) > tolerance))
+
+
+def rotation_matrices(quaternions: FloatArray) -> FloatArray:
+    """Rotations [n, 3, 3] of unit quaternions [n, 4] (x y z w)."""
+    x, y, z, w = np.asarray(quaternions, float).T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), -1, 0)
 
 
 def _multiply(a: FloatArray, b: FloatArray) -> FloatArray:

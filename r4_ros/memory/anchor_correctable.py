@@ -27,29 +27,32 @@ class AnchorCorrectable(Correctable):
 
         Each node counts for the session, and the map, in which the agent was at its stamp (``map_id``: for that one
         only); nodes between which memory has no frames are left out. Everything that hangs on the anchors moves along;
-        entries that thereby prove to be one are merged. On return it survives kill -9.
+        entries that thereby prove to be one are merged. Queries go on meanwhile. On return it survives kill -9.
 
         Raises InvalidArgument where no node lies on the agent's way, for equal stamps and impossible numbers,
         UnknownEntry for an unknown agent, StoreError where it can't be stored; then nothing has changed.
         """
-        with self._lock:
+        with self._writing:
             self._refuse_if_read_only()
             anchors = self._anchor_corrector.prepare(agent_id, stamps_ns, poses, map_id)
             correction = self._move(agent_id, anchors, "correction")
-            self._steadiness.corrected(agent_id, moved=bool(anchors))
+            with self._lock:
+                self._steadiness.corrected(agent_id, moved=bool(anchors))
             return correction
 
     def _move(self, agent_id: str, anchors: list[Anchor], reason: str) -> Correction:
-        """Anchors of an agent stand elsewhere."""
+        """Anchors of an agent stand elsewhere. Queries see all as before until they see all as it is now."""
         if not anchors:
             return Correction(agent_id, self._revision, 0)
-        merges = self._mover.move(anchors, self.newest_stamp(agent_id), self._revision + 1, reason)
-        self._said.hide()
-        self._revision += 1
-        removed = tuple(merge.merged.entry.entry_id for merge in merges)
-        kept = {merge.kept.after.entry.entry_id: merge.kept.after.entry for merge in merges}
-        changed = tuple(self._placed(entry) for entry_id, entry in kept.items() if entry_id not in removed)
-        return Correction(agent_id, self._revision, len(anchors), changed, removed)
+        moving = self._mover.prepare(anchors)
+        with self._lock:
+            merges = self._mover.apply(moving, self.newest_stamp(agent_id), self._revision + 1, reason)
+            self._said.hide()
+            self._revision += 1
+            removed = tuple(merge.merged.entry.entry_id for merge in merges)
+            kept = {merge.kept.after.entry.entry_id: merge.kept.after.entry for merge in merges}
+            changed = tuple(self._placed(entry) for entry_id, entry in kept.items() if entry_id not in removed)
+            return Correction(agent_id, self._revision, len(anchors), changed, removed)
 
     def unsettled(self) -> list[str]:
         """Agents whose SLAM made a step and hasn't settled yet, sorted."""

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from r4_ros.core.anchors import LONGEST_GAP_NS, corrected
+from r4_ros.core.anchors import LONGEST_GAP_NS, Stamps, corrected
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
-from r4_ros.core.geometry import compose, interpolate
+from r4_ros.core.geometry import compose
 from r4_ros.core.model import Anchor, Pose
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.sessions import Sessions
-from r4_ros.memory.store import MemoryStore, TrailRecord
+from r4_ros.memory.store import MemoryStore, Passed
 
 _SAME = 1e-6
 """Metres and rad; an anchor that would move by less stays as it is."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Path:
-    """The nodes that lie on one stretch of an agent's way: their stamps, corrected poses, and poses in odom."""
+    """Nodes by stamp: their stamps [n], corrected poses, and where the base was in odom as the robot passed them."""
 
-    stamps: list[int] = field(default_factory=list)
-    fixed: list[Pose] = field(default_factory=list)
-    passed: list[Pose] = field(default_factory=list)
+    stamps: Stamps
+    fixed: PoseArray
+    passed: PoseArray
+
+    def __getitem__(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> _Path:
+        return _Path(self.stamps[rows], self.fixed[rows], self.passed[rows])
 
 
 class AnchorCorrector:
@@ -39,61 +43,62 @@ class AnchorCorrector:
 
     def prepare(self, agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose], map_id: str) -> list[Anchor]:
         """The anchors that move. Raises InvalidArgument, UnknownEntry; see ``Library.correct_anchors``."""
-        check_nodes(agent_id, stamps_ns, poses)
+        stamps, fixed = checked_nodes(agent_id, stamps_ns, poses)
         if not self._sessions.of(agent_id):
             raise UnknownEntry(f"agent '{agent_id}' has no path to correct; known: {self._sessions.agents()}")
-        paths: dict[tuple[int, str, bool], _Path] = {}
-        for stamp, pose in sorted(zip(stamps_ns, poses, strict=True), key=lambda node: node[0]):
-            passed = self._passed(agent_id, stamp)
-            if passed is None or (map_id and passed[0][1] != map_id):
-                continue
-            path = paths.setdefault(passed[0], _Path())
-            path.stamps.append(stamp)
-            path.fixed.append(pose)
-            path.passed.append(passed[1])
-        if not paths:
+        order = np.argsort(stamps)
+        moved, found, left = list[Anchor](), False, np.ones(len(stamps), np.bool_)
+        for session in reversed(self._sessions.of(agent_id)):
+            inside = order[left[order] & (session.first_ns <= stamps[order]) & (stamps[order] <= session.newest_ns)]
+            left[inside] = False
+            for key, path in self._paths(agent_id, session.session, stamps[inside], fixed[inside]):
+                if not map_id or key[0] == map_id:
+                    found = True
+                    moved += self._moved(agent_id, session.session, *key, path)
+        if not found:
             raise InvalidArgument(
                 f"none of the {len(stamps_ns)} nodes lies on the way of agent '{agent_id}'"
                 + (f" on map '{map_id}'" if map_id else "")
                 + ": nodes need the stamps of the images, and frames before and after them"
             )
-        return [anchor for key, path in paths.items() for anchor in self._moved(agent_id, *key, path)]
+        return moved
 
-    def _passed(self, agent_id: str, stamp_ns: int) -> tuple[tuple[int, str, bool], Pose] | None:
-        """Session, map, whether there was odometry, and the base's pose in odom at a stamp; None: not known."""
-        for session in reversed(self._sessions.of(agent_id)):
-            if not session.first_ns <= stamp_ns <= session.newest_ns:
-                continue
-            before, after = self._store.trail_around(agent_id, session.session, stamp_ns)
-            if before is None or after is None or before.map_id != after.map_id:
-                return None
-            odometry = self._has_odometry(before)
-            gap = after.stamp_ns - before.stamp_ns
-            if gap > LONGEST_GAP_NS or odometry != self._has_odometry(after):
-                return None
-            share = (stamp_ns - before.stamp_ns) / max(gap, 1)
-            pose = interpolate(self._in_path(before), self._in_path(after), share)
-            return (session.session, before.map_id, odometry), pose
-        return None
+    def _paths(
+        self, agent_id: str, session: int, stamps: Stamps, fixed: PoseArray
+    ) -> Iterator[tuple[tuple[str, bool], _Path]]:
+        """The nodes, ascending in stamp, that memory has frames around, by map and whether there was odometry."""
+        if not len(stamps):
+            return
+        before, after = self._store.passed(agent_id, session, stamps.tolist())
+        gap = after.stamps - before.stamps
+        known = (before.anchors >= 0) & (after.anchors >= 0) & (gap <= LONGEST_GAP_NS)
+        kinds = [self._kind(number) for number in np.concatenate([before.anchors, after.anchors]).tolist()]
+        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        kind, kind_after = np.array([numbers[k] for k in kinds]).reshape(2, -1)
+        known &= kind == kind_after
+        share = (stamps - before.stamps) / np.maximum(gap, 1)
+        passed = self._in_path(before).interpolate(self._in_path(after), share)
+        path = _Path(stamps, fixed, passed)
+        for key, number in numbers.items():
+            if (rows := known & (kind == number)).any():
+                yield key, path[rows]
 
-    def _has_odometry(self, record: TrailRecord) -> bool:
-        return self._anchors[record.anchor_id].pose_in_odom is not None
+    def _kind(self, anchor_id: int) -> tuple[str, bool]:
+        anchor = self._anchors[anchor_id]
+        return anchor.map_id, anchor.pose_in_odom is not None
 
-    def _in_path(self, record: TrailRecord) -> Pose:
-        return compose(self._anchors[record.anchor_id].in_path, record.base_in_anchor)
+    def _in_path(self, passed: Passed) -> PoseArray:
+        numbers, which = np.unique(passed.anchors, return_inverse=True)
+        anchors = PoseArray.of([self._anchors[number].in_path for number in numbers.tolist()])
+        return anchors[which].compose(passed.base_in_anchor)
 
     def _moved(self, agent_id: str, session: int, map_id: str, odometry: bool, path: _Path) -> list[Anchor]:
         anchors = [a for a in self._anchors.of(agent_id, session, map_id) if (a.pose_in_odom is not None) == odometry]
         current = PoseArray.of([a.pose_in_map for a in anchors])
-        new = corrected(
-            np.array([a.stamp_ns for a in anchors], np.int64),
-            current,
-            PoseArray.of([a.in_path for a in anchors]),
-            np.array(path.stamps, np.int64),
-            PoseArray.of(path.fixed),
-            PoseArray.of(path.passed),
-        )
-        return _changed(anchors, new.poses())
+        stamps = np.array([a.stamp_ns for a in anchors], np.int64)
+        in_path = PoseArray.of([a.in_path for a in anchors])
+        new = corrected(stamps, current, in_path, path.stamps, path.fixed, path.passed)
+        return _changed(anchors, current, new)
 
 
 def spread(anchors: Sequence[Anchor], step: Pose, in_odom: Pose) -> list[Anchor]:
@@ -107,37 +112,49 @@ def spread(anchors: Sequence[Anchor], step: Pose, in_odom: Pose) -> list[Anchor]
     if ways[-1] < _SAME:
         return []
     shares = [way / ways[-1] for way in ways]
-    poses = [
-        interpolate(a.pose_in_map, compose(step, a.pose_in_map), share) for a, share in zip(known, shares, strict=False)
-    ]
-    return _changed(known, poses)
+    current = PoseArray.of([a.pose_in_map for a in known])
+    moved = PoseArray.of([compose(step, a.pose_in_map) for a in known])
+    return _changed(known, current, current.interpolate(moved, np.array(shares[:-1])))
 
 
 def by_odometry(anchors: Sequence[Anchor], odom_in_map: Pose) -> list[Anchor]:
     """Anchors placed by odometry from where it stands in the map; only those that move are given."""
     known = [a for a in anchors if a.pose_in_odom is not None]
-    return _changed(known, [compose(odom_in_map, a.in_path) for a in known])
+    current = PoseArray.of([a.pose_in_map for a in known])
+    return _changed(known, current, PoseArray.of([compose(odom_in_map, a.in_path) for a in known]))
 
 
-def _changed(anchors: Sequence[Anchor], poses: Sequence[Pose]) -> list[Anchor]:
+def _changed(anchors: Sequence[Anchor], current: PoseArray, new: PoseArray) -> list[Anchor]:
     """The anchors that get another pose, with it, and with the one that they were recorded with."""
-    old, new = PoseArray.of([a.pose_in_map for a in anchors]), PoseArray.of(poses)
+    rows = np.flatnonzero(new.differs(current, _SAME))
+    pairs = zip((anchors[row] for row in rows.tolist()), new[rows].poses(), strict=True)
     return [
-        replace(anchor, pose_in_map=pose, recorded_in_map=anchor.recorded_in_map or anchor.pose_in_map)
-        for anchor, pose, differs in zip(anchors, poses, new.differs(old, _SAME), strict=True)
-        if differs
+        Anchor(
+            a.anchor_id,
+            a.agent_id,
+            a.session,
+            a.map_id,
+            a.stamp_ns,
+            pose,
+            a.pose_in_odom,
+            a.recorded_in_map or a.pose_in_map,
+        )
+        for a, pose in pairs
     ]
 
 
-def check_nodes(agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose]) -> None:
-    """Raise InvalidArgument for a path that can't be one: no nodes, equal stamps, numbers that can't be poses."""
+def checked_nodes(agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose]) -> tuple[Stamps, PoseArray]:
+    """The nodes of a path. Raises InvalidArgument for what can't be one: none, equal stamps, impossible poses."""
     problem = ""
     if not stamps_ns or len(stamps_ns) != len(poses):
         problem = f"{len(stamps_ns)} stamps and {len(poses)} poses; each node needs both"
     elif len(set(stamps_ns)) != len(stamps_ns):
         problem = "several nodes have one stamp; each needs the stamp of its own image"
-    for pose in poses:
-        if not all(map(math.isfinite, pose.position)) or not abs(math.hypot(*pose.orientation) - 1) < 1e-3:
-            problem = f"a pose is not finite or has no unit quaternion: {pose}"
+    fixed = PoseArray.of(poses)
+    length = np.linalg.norm(fixed.orientations, axis=1)
+    sound = np.isfinite(fixed.positions).all(axis=1) & (np.abs(length - 1) < 1e-3)
+    if not problem and not sound.all():
+        problem = f"a pose is not finite or has no unit quaternion: {poses[int(np.argmin(sound))]}"
     if problem:
         raise InvalidArgument(f"correction of agent '{agent_id}': {problem}")
+    return np.array(stamps_ns, np.int64), fixed

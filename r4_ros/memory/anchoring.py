@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,10 @@ from r4_ros.core.anchors import is_due, sensor_in_anchor
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import compose, inverse, rotation_angle, rotation_matrix
 from r4_ros.core.model import Anchor, FloatArray, Frame, Pose
+from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.store import AnchorRecord
+
+_PORTION = 8192
 
 _Stream = tuple[str, str, int, str]
 
@@ -74,17 +78,22 @@ class AnchorBook:
         streams = [known for (a, _, s, m), known in self._streams.items() if (a, s, m) == wanted]
         return [self._anchors[number] for number in sorted(number for known in streams for _, number in known)]
 
-    def move(self, anchors: Sequence[Anchor]) -> npt.NDArray[np.bool_]:
-        """Take over known anchors as they are now; gives for every anchor whether it was among them."""
-        moved = np.zeros(len(self._anchors), np.bool_)
+    def moved(self, anchors: Sequence[Anchor]) -> AnchorBook:
+        """A book in which these known anchors stand as they are given; this one stays as it is."""
+        other = copy.copy(self)
+        other._anchors, other._inverse = list(self._anchors), {}
         for anchor in anchors:
-            number = anchor.anchor_id
-            self._anchors[number] = anchor
-            self._inverse.pop(number, None)
-            moved[number] = True
-            self.rotations[number] = rotation_matrix(anchor.pose_in_map.orientation)
-            self.translations[number] = anchor.pose_in_map.position
-        return moved
+            other._anchors[anchor.anchor_id] = anchor
+        numbers = [anchor.anchor_id for anchor in anchors]
+        poses = PoseArray.of([anchor.pose_in_map for anchor in anchors])
+        other.rotations, other.translations = self.rotations.copy(), self.translations.copy()
+        other.rotations[numbers], other.translations[numbers] = poses.rotations(), poses.positions
+        return other
+
+    def take(self, other: AnchorBook) -> None:
+        """Be as the other book, which was made of this one."""
+        self._anchors, self._inverse = other._anchors, other._inverse
+        self.rotations, self.translations = other.rotations, other.translations
 
     def latest(self, agent_id: str, map_id: str, stamp_ns: int) -> Anchor | None:
         """The agent's latest anchor in a map not after a stamp, of any camera."""
@@ -111,6 +120,26 @@ class AnchorBook:
         rotated = np.einsum("nij,nj->ni", self.rotations[anchor_ids], points)
         placed: FloatArray = rotated + self.translations[anchor_ids]
         return placed
+
+    def place_boxes(
+        self, anchor_ids: npt.NDArray[np.int32], points: FloatArray, half_axes: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Boxes, each on its anchor, in the map: their centres [n, 3], and half the sizes [n, 3] of what bounds them.
+
+        ``points`` [n, 3], ``half_axes`` [n, 9]: the half axes as the columns of a matrix, row by row. Component by
+        component and in portions that stay in the processor's cache, three times as quick as by matrices.
+        """
+        centre, half = np.empty((len(points), 3)), np.empty((len(points), 3))
+        rotations = self.rotations.reshape(-1, 9)
+        for begin in range(0, len(points), _PORTION):
+            part = slice(begin, begin + _PORTION)
+            r, t = rotations[anchor_ids[part]].T.copy(), self.translations[anchor_ids[part]].T
+            p, a = points[part].T.copy(), half_axes[part].T.copy()
+            for i in range(3):
+                x, y, z = r[3 * i : 3 * i + 3]
+                centre[part, i] = x * p[0] + y * p[1] + z * p[2] + t[i]
+                half[part, i] = sum(np.abs(x * a[k] + y * a[3 + k] + z * a[6 + k]) for k in range(3))
+        return centre, half
 
 
 def frame_in_anchor(anchor: Anchor, frame: Frame) -> Pose:

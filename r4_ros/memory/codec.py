@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from r4_ros.core.model import AttributeValue, Box, Float32Array, Matrix3, Pose, Vec3
+from r4_ros.core.pose_array import PoseArray
 
 _VEC3, _POSE, _BOX, _MATRIX3 = struct.Struct("<3d"), struct.Struct("<7d"), struct.Struct("<10d"), struct.Struct("<9d")
 _SMALL_POSE, _SMALL_BOX, _SMALL_MATRIX3 = struct.Struct("<7f"), struct.Struct("<10f"), struct.Struct("<9f")
@@ -34,6 +35,15 @@ def unpack_pose(blob: bytes) -> Pose:
     """What ``pack_pose`` made, of either size."""
     v = (_POSE if len(blob) == _POSE.size else _SMALL_POSE).unpack(blob)
     return Pose(v[:3], v[3:])
+
+
+def unpack_poses(blobs: Sequence[bytes]) -> PoseArray:
+    """What ``pack_pose`` made of many poses."""
+    sizes = {len(blob) for blob in blobs}
+    if len(sizes) > 1:
+        return PoseArray.of([unpack_pose(blob) for blob in blobs])
+    values = np.frombuffer(b"".join(blobs), "<f4" if sizes == {_SMALL_POSE.size} else "<f8").reshape(-1, 7)
+    return PoseArray(values[:, :3].astype(float), values[:, 3:].astype(float))
 
 
 def pack_box(box: Box, small: bool = False) -> bytes:

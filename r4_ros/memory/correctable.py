@@ -16,6 +16,8 @@ from r4_ros.memory.working import EntryCache
 class Correctable:
     """What a library needs to take corrections; it sets these fields itself."""
 
+    _writing: threading.RLock
+    """Held by whoever changes something, before ``_lock``; queries need that one only."""
     _lock: threading.RLock
     _store: MemoryStore
     _index: Index
@@ -29,7 +31,7 @@ class Correctable:
 
         Raises UnknownEntry, InvalidArgument for what can't be, and StoreError where nothing could be stored.
         """
-        with self._lock:
+        with self._writing, self._lock:
             self._refuse_if_read_only()
             hidden = self._said.hidden()
             change = self._corrector.prepare(said, stamp_ns, self._revision + 1)

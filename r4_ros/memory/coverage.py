@@ -7,6 +7,7 @@ and nothing nearer was measured in its direction.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from r4_ros.core.geometry import relative, rotation_angle
 from r4_ros.core.model import FOREVER, IDENTITY, NS_PER_S, FloatArray, Pose
+from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.store import StoredView
 from r4_ros.memory.tables import Codes, Table
@@ -45,6 +47,12 @@ class Coverage:
         self._groups: dict[_Shape, Table] = {}
         self._agents = Codes()
         self._kept: dict[tuple[str, str], _Kept] = {}
+
+    def with_anchors(self, anchors: AnchorBook) -> Coverage:
+        """The same views, from where they were taken with these anchors; for reading."""
+        other = copy.copy(self)
+        other._anchors = anchors
+        return other
 
     def maps(self) -> list[str]:
         """The maps on which anything was looked at, sorted."""
@@ -185,14 +193,3 @@ class Coverage:
     def nbytes(self) -> int:
         """Memory taken."""
         return sum(group.nbytes() for group in self._groups.values())
-
-
-def rotation_matrices(quaternions: FloatArray) -> FloatArray:
-    """Rotations [n, 3, 3] of unit quaternions [n, 4] (x y z w)."""
-    x, y, z, w = np.asarray(quaternions, float).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), -1, 0)

@@ -6,6 +6,7 @@ presence) lie in tables of their own. Results are exact.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -214,23 +215,32 @@ class Index:
     def _place(self, rows: Slots) -> None:
         """Map places of stays, from their anchors."""
         stays = self.stays
-        anchor = stays["anchor"][rows]
-        stays["centre"][rows] = self.anchors.place(anchor, stays["local"][rows])
-        axes = stays["spread"][rows].reshape(-1, 3, 3)
-        stays["half"][rows] = np.abs(self.anchors.rotations[anchor] @ axes).sum(axis=2)
+        where = slice(None) if len(rows) == stays.rows else rows
+        stays["centre"][where], stays["half"][where] = self.anchors.place_boxes(
+            stays["anchor"][where], stays["local"][where], stays["spread"][where]
+        )
 
     def _take_current(self, slots: Slots, placed: Slots) -> None:
         """Where entries (ascending) are now, and all that ``placed``, the changed rows of their stays, touch."""
+        low, high = self._bounds(slots, placed)
+        entries = self.entries
+        times = entries["first_seen"][slots], entries["last_seen"][slots]
+        self.zones.put(slots, Spans(low, high, *times, entries["agent"][slots], entries["map"][slots]))
+
+    def _bounds(self, slots: Slots, placed: Slots) -> tuple[FloatArray, FloatArray]:
+        """Put entries where their last stays are; gives the corners of the boxes around these and the placed ones."""
         entries, stays = self.entries, self.stays
         rows = stays.last[slots]
         centre, half = stays["centre"][rows], stays["half"][rows]
         low, high = centre - half, centre + half
-        entries["centre"][slots], entries["low"][slots], entries["high"][slots] = centre, low, high
-        which = np.searchsorted(slots, stays["slot"][placed])
-        np.minimum.at(low, which, stays["centre"][placed] - stays["half"][placed])
-        np.maximum.at(high, which, stays["centre"][placed] + stays["half"][placed])
-        times = entries["first_seen"][slots], entries["last_seen"][slots]
-        self.zones.put(slots, Spans(low, high, *times, entries["agent"][slots], entries["map"][slots]))
+        where = slice(None) if len(slots) == entries.rows else slots
+        entries["centre"][where], entries["low"][where], entries["high"][where] = centre, low, high
+        older = placed[stays.last[stays["slot"][placed]] != placed]
+        if older.size:
+            which = np.searchsorted(slots, stays["slot"][older])
+            np.minimum.at(low, which, stays["centre"][older] - stays["half"][older])
+            np.maximum.at(high, which, stays["centre"][older] + stays["half"][older])
+        return low, high
 
     def near(self, agent: int, map_code: int, centres: FloatArray) -> Slots:
         """All slots within one cell's width of any of the centres [n, 3] (and some farther ones), ascending."""
@@ -240,17 +250,27 @@ class Index:
         cells = np.floor(self.entries["centre"][slots] / self._cell_m)
         return slots[_beside(cells, np.floor(centres / self._cell_m))]
 
-    def anchors_moved(self, moved: Mask) -> Slots:
-        """Place again what hangs on anchors that moved (a mask by anchor id); gives the slots concerned."""
+    def beside(self, anchors: AnchorBook, moved: Mask) -> tuple[Index, Slots]:
+        """The index as it is with these anchors, and the slots of what hangs on those ``moved`` (a mask by anchor id).
+
+        This one stays as it is, for queries, until it takes the other one's places; nothing may be changed meanwhile.
+        """
+        other = copy.copy(self)
+        other.anchors = anchors
+        other.stays = self.stays.with_own("centre", "half")
+        other.entries = self.entries.with_own("centre", "low", "high")
         owner = self.stays["slot"]
         rows = np.flatnonzero(moved[self.stays["anchor"]] & (owner >= 0))
-        self._place(rows)
-        slots = np.unique(owner[rows]).astype(np.int64)
-        concerned = np.zeros(self.entries.rows + 1, np.bool_)  # dead rows, of slot -1, ask for the last one
-        concerned[slots] = True
-        self.zones.remove(slots)
-        self._take_current(slots, np.flatnonzero(concerned[owner]))
-        return slots
+        other._place(rows)
+        concerned = np.zeros(self.entries.rows + 1, np.bool_)  # dead stays, of slot -1, ask for the last one
+        concerned[owner[rows]] = True
+        slots = np.flatnonzero(concerned)
+        other.zones = self.zones.moved(slots, *other._bounds(slots, np.flatnonzero(concerned[owner])))
+        return other, slots
+
+    def take_places(self, other: Index) -> None:
+        """Take over where everything stands from what ``beside`` made of this one."""
+        self.stays, self.entries, self.zones = other.stays, other.entries, other.zones
 
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""

@@ -77,7 +77,7 @@ class Library(AnchorCorrectable):
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store, self._config = store, config
-        self._lock = threading.RLock()
+        self._writing, self._lock = threading.RLock(), threading.RLock()
         self._anchors = AnchorBook(config, store.anchors())
         self._sessions = Sessions(config, store.sessions(), store.writers(), monotonic)
         self._index = Index(self._anchors, max(config.epsilon_max_m, 0.1))
@@ -128,7 +128,7 @@ class Library(AnchorCorrectable):
 
     def close(self) -> None:
         """Release the store."""
-        with self._lock:
+        with self._writing, self._lock:
             self._store.close()
 
     @property
@@ -143,7 +143,7 @@ class Library(AnchorCorrectable):
 
     def set_live(self, live: bool) -> None:
         """Keep that, also for the next start. Raises StoreError."""
-        with self._lock:
+        with self._writing, self._lock:
             if live != self._live:
                 self._refuse_if_read_only()
                 self._store.set_live(live)
@@ -155,7 +155,7 @@ class Library(AnchorCorrectable):
         Raises InvalidArgument for impossible numbers, WriterRefused while another writer serves this camera, and
         StoreError where nothing could be stored.
         """
-        with self._lock:
+        with self._writing, self._lock:
             self._refuse_if_read_only()
             check(frame)
             admission = self._sessions.admit(frame)
@@ -298,7 +298,7 @@ class Library(AnchorCorrectable):
         """
         if not episode.text.strip() or episode.interval.end <= episode.interval.start:
             raise InvalidArgument("an episode needs a text and an interval that ends after it starts")
-        with self._lock:
+        with self._writing, self._lock:
             self._refuse_if_read_only()
             if not episode.episode_id:
                 i = episode.interval
@@ -326,7 +326,7 @@ class Library(AnchorCorrectable):
         for region in new:
             if not region.name or len(region.polygon) < 3 or region.z_max <= region.z_min:
                 raise InvalidArgument(f"region '{region.name}' needs a name, 3 corners and z_min below z_max")
-        with self._lock:
+        with self._writing, self._lock:
             if new == self._regions:
                 return
             self._refuse_if_read_only()

@@ -1,17 +1,19 @@
 """After a correction: which entries of one agent stand at one place now and are one thing.
 
 Two entries are one where the rule of association says so now and didn't before (what stood side by side before was told
-apart for a reason), their labels and lasting attributes agree, and no frame saw both. What a person said of entries
+apart for a reason), since they came nearer by at least half its distance, their labels and lasting attributes agree,
+and no frame saw both. What a person said of entries
 stands: those are left as they are. Nothing is lost: the merged entry stays in the store as it was, with a record of the
 merge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core import intervals
 from r4_ros.core.config import MemoryConfig
@@ -26,14 +28,17 @@ from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.store import EntryChange, MemoryStore, MergeChange, StoredEntry
 from r4_ros.memory.working import EntryCache
 
+_MOST_CELLS = 1024
 _CLEAR_M = 0.3
 _LOOKED_NS = 10 * NS_PER_S
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Merges that are planned together: entries as they will be, and what each was made of."""
+    """Merges that are planned together: where things stand, entries as they will be, and what each was made of."""
 
+    beside: Index
+    coverage: Coverage
     after: dict[int, StoredEntry] = field(default_factory=dict)
     parts: dict[int, list[int]] = field(default_factory=dict)
     changes: list[MergeChange] = field(default_factory=list)
@@ -57,38 +62,41 @@ class Merger:
         self._anchors, self._sessions, self._said, self._config = anchors, sessions, said, config
         self._gap_ns = intervals.nanoseconds(config.sighting_gap_s)
 
-    def plan(self, moved: Slots, was: FloatArray, stamp_ns: int, revision: int, reason: str) -> list[MergeChange]:
-        """Merges of entries of which one stands elsewhere than before; ``was``: all entries' centres until then."""
-        batch = _Batch()
-        context = MergeContext(revision, self._anchors, self._gap_ns)
-        for a, b in self._pairs(moved, was):
-            self._try(batch, a, b, stamp_ns, reason, context)
-        return batch.changes
-
-    def _pairs(self, moved: Slots, was: FloatArray) -> Iterator[tuple[int, int]]:
-        """Pairs of slots that are near and alike now and weren't near before, nearest first."""
+    def pairs(self, beside: Index, moved: Slots) -> list[tuple[int, int]]:
+        """Pairs of slots of which one stands elsewhere in ``beside``, and that came near there, nearest first."""
         from scipy.spatial import cKDTree
 
-        columns, config = self._index.entries, self._config
-        moves = np.zeros(self._index.entries.rows, np.bool_)
-        moves[moved] = True
+        columns, config = beside.entries, self._config
         free = columns["alive"].copy()
         free[sorted(self._said.spoken_of())] = False
         owners = np.column_stack([columns["agent"], columns["map"]])
         found: list[tuple[float, int, int]] = []
-        for owner in np.unique(owners[moved], axis=0):
+        for owner in _distinct(owners[moved]):
             slots = np.flatnonzero(free & (owners == owner).all(axis=1))
-            pairs = slots[cKDTree(columns["centre"][slots]).query_pairs(config.epsilon_max_m, output_type="ndarray")]
-            a, b = pairs[:, 0], pairs[:, 1]
-            size = np.maximum(*((columns["high"][s] - columns["low"][s]).max(axis=1) for s in (a, b)))
+            was, now = self._index.entries["centre"][slots], columns["centre"][slots]
+            rows = np.flatnonzero(torn(was, now, config.epsilon_min_m / 2, config.epsilon_max_m))
+            slots, was, now = slots[rows], was[rows], now[rows]
+            a, b = cKDTree(now).query_pairs(config.epsilon_max_m, output_type="ndarray").T
+            size = np.maximum(*((columns["high"][s] - columns["low"][s]).max(axis=1) for s in (slots[a], slots[b])))
             epsilon = np.clip(config.epsilon_extent * size, config.epsilon_min_m, config.epsilon_max_m)
-            distance = np.linalg.norm(columns["centre"][a] - columns["centre"][b], axis=1)
-            before = np.linalg.norm(was[a] - was[b], axis=1)
-            fits = (moves[a] | moves[b]) & (distance < epsilon) & (before >= epsilon)
-            found += zip(distance[fits].tolist(), a[fits].tolist(), b[fits].tolist(), strict=True)
-        for _, x, y in sorted(found):
-            if self._index.labels.alike(int(columns["label"][x]), int(columns["label"][y]), config.label_similarity):
-                yield x, y
+            before, distance = (np.linalg.norm(at[a] - at[b], axis=1) for at in (was, now))
+            came = np.linalg.norm((now[a] - was[a]) - (now[b] - was[b]), axis=1)
+            fits = (distance < epsilon) & (before >= epsilon) & (came >= epsilon / 2)
+            found += zip(distance[fits].tolist(), slots[a[fits]].tolist(), slots[b[fits]].tolist(), strict=True)
+        return [(a, b) for _, a, b in sorted(found)]
+
+    def plan(
+        self, beside: Index, pairs: Sequence[tuple[int, int]], stamp_ns: int, revision: int, reason: str
+    ) -> list[MergeChange]:
+        """Merges of the pairs that are one thing, now that things stand where they do in ``beside``."""
+        labels, threshold = self._index.labels, self._config.label_similarity
+        label = beside.entries["label"]
+        batch = _Batch(beside, self._coverage.with_anchors(beside.anchors))
+        context = MergeContext(revision, beside.anchors, self._gap_ns)
+        for a, b in pairs:
+            if labels.alike(int(label[a]), int(label[b]), threshold):
+                self._try(batch, a, b, stamp_ns, reason, context)
+        return batch.changes
 
     def _try(self, batch: _Batch, a: int, b: int, stamp_ns: int, reason: str, context: MergeContext) -> None:
         """Merge the entries that two slots belong to by now, if they are one thing."""
@@ -99,10 +107,10 @@ class Merger:
         pair = [batch.after.get(slot) or self._cache.get(slot) for slot in (a, b)]
         older, newer = sorted(pair, key=lambda s: (s.entry.first_seen, s.slot))
         parts = [batch.parts.get(s.slot, [s.slot]) for s in (older, newer)]
-        if not self._one_thing(older.entry, newer.entry) or self._seen_together(older.entry, newer.entry, parts):
+        if not self._one_thing(batch, older.entry, newer.entry) or self._seen_together(older.entry, newer.entry, parts):
             return
         events = self._store.events(slots=(older.slot, newer.slot))
-        gone = newer.entry.presence[-1].end != FOREVER and self._really_gone(newer.entry)
+        gone = newer.entry.presence[-1].end != FOREVER and _really_gone(batch, newer.entry)
         after = StoredEntry(older.slot, combined(older.entry, newer.entry, gone, context))
         voided = void_events(older.entry, newer.entry, events)
         moved = tuple(e.event.event_id for e in events if e.slot == newer.slot and e.event.event_id not in voided)
@@ -111,23 +119,13 @@ class Merger:
         batch.parts[older.slot] = parts[0] + parts[1]
         batch.parts.pop(newer.slot, None)
 
-    def _one_thing(self, older: Entry, newer: Entry) -> bool:
+    def _one_thing(self, batch: _Batch, older: Entry, newer: Entry) -> bool:
         same_era = self._sessions.era(older.agent_id, older.session) == self._sessions.era(
             newer.agent_id, newer.session
         )
         if not same_era or not may_merge(older, newer) or not agree(older.attributes, newer.attributes):
             return False
-        return older.presence[-1].end == FOREVER or not self._really_gone(older)
-
-    def _really_gone(self, entry: Entry) -> bool:
-        """Whether its place, as it is known now, was in view and empty when it was taken for gone."""
-        end = entry.presence[-1].end
-        centre = self._index.box(entry.stays[-1]).pose.position
-        agents = (entry.agent_id,)
-        looked = self._coverage.last_looks(
-            entry.map_id, np.array([centre]), end, end + _LOOKED_NS, agents, clearance_m=_CLEAR_M
-        )
-        return bool(looked[0] >= end)
+        return older.presence[-1].end == FOREVER or not _really_gone(batch, older)
 
     def _seen_together(self, older: Entry, newer: Entry, parts: list[list[int]]) -> bool:
         shared = [
@@ -139,29 +137,90 @@ class Merger:
         return any(self._store.seen_together(older.agent_id, _wide(both), parts[0], parts[1]) for both in shared)
 
 
+def _really_gone(batch: _Batch, entry: Entry) -> bool:
+    """Whether its place, as it is known now, was in view and empty when it was taken for gone."""
+    end = entry.presence[-1].end
+    centre = batch.beside.box(entry.stays[-1]).pose.position
+    agents = (entry.agent_id,)
+    looked = batch.coverage.last_looks(
+        entry.map_id, np.array([centre]), end, end + _LOOKED_NS, agents, clearance_m=_CLEAR_M
+    )
+    return bool(looked[0] >= end)
+
+
+def torn(was: FloatArray, now: FloatArray, least_m: float, reach_m: float) -> npt.NDArray[np.bool_]:
+    """Where in a map the things within reach of each other didn't all move alike, by at least so much. For each thing.
+
+    ``was``, ``now`` [n, 3]: all things' places. Nothing is left out, some may be too many: they are told apart by cells
+    of the ground, at most 1,024 x 1,024, and by the least and the most that what is in one and around it moved.
+    """
+    ground = now[:, :2] - now[:, :2].min(axis=0, initial=np.inf)
+    cell = max(reach_m, float(ground.max(initial=0.0)) / (_MOST_CELLS - 1))
+    x, y = (ground / cell).astype(np.int64).T + 1
+    width = int(y.max(initial=0)) + 2
+    cells, shape = x * width + y, (int(x.max(initial=0)) + 2, width)
+    spread = np.zeros(shape, np.float32)
+    for moved in (now - was).T.astype(np.float32):
+        most, least = np.full(shape, -np.inf, np.float32), np.full(shape, np.inf, np.float32)
+        np.maximum.at(most.ravel(), cells, moved)
+        np.minimum.at(least.ravel(), cells, moved)
+        _around(np.maximum, most)
+        _around(np.minimum, least)
+        spread += np.square(most - least, where=most >= least, out=np.zeros(shape, np.float32))
+    return np.asarray(spread.ravel()[cells] >= np.float32(least_m * least_m * 0.99))
+
+
+def _around(best: np.ufunc, cells: npt.NDArray[np.float32]) -> None:
+    """Give each cell also what its eight neighbours have; those at the border are empty."""
+    for lines in (cells, cells.T):
+        middle = best(best(lines[:-2], lines[1:-1]), lines[2:])
+        lines[1:-1] = middle
+
+
+def _distinct(owners: npt.NDArray[np.int32]) -> list[npt.NDArray[np.int32]]:
+    """The different rows of pairs."""
+    keys = np.unique(owners[:, 0].astype(np.int64) << 32 | owners[:, 1])
+    return [np.array([key >> 32, key & 0xFFFFFFFF], np.int32) for key in keys]
+
+
 def _wide(interval: Interval) -> Interval:
     return Interval(interval.start, interval.end + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """Anchors as they will stand, where everything is then, and what came near to each other; nothing is changed."""
+
+    anchors: Sequence[Anchor]
+    beside: Index
+    pairs: Sequence[tuple[int, int]]
+
+
 class AnchorMover:
-    """Moves anchors, on disk and in memory, and merges what thereby proves to be one."""
+    """Moves anchors, on disk and in memory, and merges what thereby proves to be one.
+
+    All that takes its time is worked out beside what queries see, by ``prepare``; ``apply`` takes it over at once.
+    Nothing may be written in between.
+    """
 
     def __init__(
         self, store: MemoryStore, anchors: AnchorBook, index: Index, cache: EntryCache, merger: Merger
     ) -> None:
         self._store, self._anchors, self._index, self._cache, self._merger = store, anchors, index, cache, merger
 
-    def move(self, anchors: Sequence[Anchor], stamp_ns: int, revision: int, reason: str) -> list[MergeChange]:
-        """All of it or nothing; gives the merges."""
-        before = [self._anchors[anchor.anchor_id] for anchor in anchors]
-        was = self._index.entries["centre"].copy()
-        slots = self._index.anchors_moved(self._anchors.move(anchors))
-        try:
-            merges = self._merger.plan(slots, was, stamp_ns, revision, reason)
-            self._store.write_anchor_correction(anchors, merges, revision)
-        except BaseException:
-            self._index.anchors_moved(self._anchors.move(before))
-            raise
+    def prepare(self, anchors: Sequence[Anchor]) -> Moving:
+        """Work out what a move of anchors means; queries may go on meanwhile."""
+        moved = np.zeros(len(self._anchors), np.bool_)
+        moved[[anchor.anchor_id for anchor in anchors]] = True
+        beside, slots = self._index.beside(self._anchors.moved(anchors), moved)
+        return Moving(anchors, beside, self._merger.pairs(beside, slots))
+
+    def apply(self, moving: Moving, stamp_ns: int, revision: int, reason: str) -> list[MergeChange]:
+        """Store it and let queries see it, all of it or nothing; gives the merges. The caller keeps queries out."""
+        merges = self._merger.plan(moving.beside, moving.pairs, stamp_ns, revision, reason)
+        self._store.write_anchor_correction(moving.anchors, merges, revision)
+        self._anchors.take(moving.beside.anchors)
+        self._index.take_places(moving.beside)
         for merge in merges:
             kept, merged = merge.kept, merge.merged
             self._index.remove(merged)

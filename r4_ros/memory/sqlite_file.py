@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -39,7 +39,7 @@ class SqliteFile:
         self._depth = 0
         self._checkpoints = None if read_only else _Checkpoints(path)
 
-    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """Run one statement and return all its rows. Raises StoreError."""
         with self._lock, translated(self.path):
             return self._connection.execute(sql, parameters).fetchall()

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from r4_ros.core.geometry import compose
-from r4_ros.core.model import Episode, EpisodeSource, Event, EventKind, Interval, Observation
+from r4_ros.core.model import IDENTITY, Episode, EpisodeSource, Event, EventKind, Interval, Observation
 from r4_ros.memory.codec import (
     dump,
     load_list,
     pack_box,
     pack_matrix3,
+    pack_pose,
     pack_vec3,
     unpack_pose,
+    unpack_poses,
     unpack_vec3,
 )
 from r4_ros.memory.sqlite_file import Row
-from r4_ros.memory.store import StoredEpisode, StoredEvent, TrailRecord
+from r4_ros.memory.store import Passed, StoredEpisode, StoredEvent, TrailRecord
 
 
 def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[Any, ...]:
@@ -81,6 +86,16 @@ def stored_event(row: Row) -> StoredEvent:
 def trail_record(row: Row) -> TrailRecord:
     """The base pose of a row."""
     return TrailRecord(row[0], row[1], row[2], row[3], compose(unpack_pose(row[4]), unpack_pose(row[5])))
+
+
+_NOWHERE = (0, -1, pack_pose(IDENTITY, small=True), pack_pose(IDENTITY, small=True))
+
+
+def passed(rows: Sequence[Row]) -> Passed:
+    """The base poses of many rows (stamp, anchor, sensor on it, base in sensor; nulls: not known)."""
+    stamps, anchors, sensors, bases = zip(*(_NOWHERE if row[1] is None else row for row in rows), strict=True)
+    on_anchors = unpack_poses(sensors).compose(unpack_poses(bases))
+    return Passed(np.array(stamps, np.int64), np.array(anchors, np.int64), on_anchors)
 
 
 def stored_episode(row: Row) -> StoredEpisode:

@@ -21,12 +21,13 @@ from r4_ros.memory.codec import (
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
 from r4_ros.memory.sqlite_file import open_sqlite
 from r4_ros.memory.sqlite_history import History
-from r4_ros.memory.sqlite_rows import event_row, observation_row, stored_episode, stored_event, trail_record
+from r4_ros.memory.sqlite_rows import event_row, observation_row, passed, stored_episode, stored_event, trail_record
 from r4_ros.memory.sqlite_upkeep import SqliteUpkeep
 from r4_ros.memory.store import (
     AnchorRecord,
     FrameChange,
     KeptFrame,
+    Passed,
     SessionRecord,
     StoredEntry,
     StoredEpisode,
@@ -47,6 +48,14 @@ _EVENT = """INSERT INTO event(event_id, kind, slot, label, stamp_ns, earliest_ns
     anchor_id = excluded.anchor_id, place = excluded.place"""
 _TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor
     FROM frame f JOIN stream s USING(stream_id) WHERE f.session_no = ? AND """
+
+
+_BESIDE = """SELECT frame_id FROM frame WHERE session_no = :session AND stamp_ns {0} node.value
+    ORDER BY stamp_ns {1}, frame_id LIMIT 1"""
+_PASSED = f"""SELECT b.stamp_ns, b.anchor_id, b.sensor_in_anchor, b.base_in_sensor,
+    a.stamp_ns, a.anchor_id, a.sensor_in_anchor, a.base_in_sensor FROM json_each(:stamps) node
+    LEFT JOIN frame b ON b.frame_id = ({_BESIDE.format("<=", "DESC")})
+    LEFT JOIN frame a ON a.frame_id = ({_BESIDE.format(">=", "ASC")}) ORDER BY node.key"""
 
 
 class SqliteStore(SqliteUpkeep):
@@ -266,6 +275,12 @@ class SqliteStore(SqliteUpkeep):
         before = self._file.execute(_TRAIL + "f.stamp_ns <= ? ORDER BY f.stamp_ns DESC, f.frame_id LIMIT 1", key)
         after = self._file.execute(_TRAIL + "f.stamp_ns >= ? ORDER BY f.stamp_ns, f.frame_id LIMIT 1", key)
         return trail_record(before[0]) if before else None, trail_record(after[0]) if after else None
+
+    def passed(self, agent_id: str, session: int, stamps_ns: Sequence[int]) -> tuple[Passed, Passed]:
+        """The same of many stamps."""
+        number = self._session_number(agent_id, session)
+        rows = self._file.execute(_PASSED, {"session": number, "stamps": dump(list(stamps_ns))})
+        return passed([row[:4] for row in rows]), passed([row[4:] for row in rows])
 
     def map_frames(self) -> dict[str, str]:
         """Name of the fixed frame of each map id."""

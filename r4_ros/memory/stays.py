@@ -32,8 +32,8 @@ from r4_ros.core.model import (
     Vec3,
     Visibility,
 )
+from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.coverage import rotation_matrices
 
 _UNKNOWN_VARIANCE = 0.05**2
 _LEAST_VARIANCE = 0.01**2

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from r4_ros.core.model import (
     Anchor,
     CorrectionRecord,
@@ -25,6 +28,7 @@ from r4_ros.core.model import (
     Vec3,
     View,
 )
+from r4_ros.core.pose_array import PoseArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,15 @@ class TrailRecord:
     map_frame: str
     anchor_id: int
     base_in_anchor: Pose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    """Where an agent's base was at n stamps each, as by ``TrailRecord``; anchor -1: not known."""
+
+    stamps: npt.NDArray[np.int64]
+    anchors: npt.NDArray[np.int64]
+    base_in_anchor: PoseArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +312,9 @@ class MemoryStore(Protocol):
 
     def trail_around(self, agent_id: str, session: int, stamp_ns: int) -> tuple[TrailRecord | None, TrailRecord | None]:
         """The last base pose not after the stamp and the first not before it."""
+
+    def passed(self, agent_id: str, session: int, stamps_ns: Sequence[int]) -> tuple[Passed, Passed]:
+        """The same of many stamps."""
 
     def map_frames(self) -> dict[str, str]:
         """Name of the fixed frame of each map id."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Column = npt.NDArray[Any]
+TableT = TypeVar("TableT", bound="Table")
 
 
 class Table:
@@ -36,6 +38,15 @@ class Table:
                 grown[:first] = column[:first]
                 self._columns[name] = grown
         return first
+
+    def with_own(self: TableT, *names: str) -> TableT:
+        """The same table, but for these columns, which are copies."""
+        other = copy.copy(self)
+        other._columns = dict(self._columns)
+        for name in names:
+            other._columns[name] = np.empty_like(self._columns[name])
+            other._columns[name][: self.rows] = self._columns[name][: self.rows]
+        return other
 
     @property
     def names(self) -> tuple[str, ...]:

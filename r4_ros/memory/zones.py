@@ -8,6 +8,7 @@ end. A bound may be too wide, never too narrow.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +135,19 @@ class Zones:
         rows = self._row_of["row"][slots].astype(np.int64) - 1
         self._free(rows[rows >= 0])
         self._row_of["row"][slots] = 0
+
+    def moved(self, slots: Slots, low: FloatArray, high: FloatArray) -> Zones:
+        """Zones in which these entries' boxes are others; the rows stay where they are. These zones stay as they are.
+
+        What lay side by side is side by side still unless the map was torn; then zones are wide until they are sorted.
+        """
+        other = copy.copy(self)
+        other._sides, other._least_sides = self._sides.copy(), self._least_sides.copy()
+        zone, column = np.divmod(self._row_of["row"][slots].astype(np.int64) - 1, ZONE)
+        other._sides[zone, :, column] = _sides(low, high).T
+        touched = np.flatnonzero(np.bincount(zone, minlength=len(self._slot)))
+        other._least_sides[:, touched] = other._sides[touched].min(axis=2).T - np.float32(_MARGIN_M)
+        return other
 
     def _free(self, rows: Slots) -> None:
         zone, column = np.divmod(rows, ZONE)

@@ -293,6 +293,10 @@ def test_the_trail_is_found_by_agent_session_and_time(store: MemoryStore) -> Non
     before, after = store.trail_around("r1", 0, 6)
     assert before is not None and after is not None and (before.stamp_ns, after.stamp_ns) == (5, 7)
     assert store.trail_around("r1", 0, 4)[0] is None and store.trail_around("r1", 0, 8)[1] is None
+    many = store.passed("r1", 0, [8, 6, 4, 7])
+    assert [side.stamps[side.anchors >= 0].tolist() for side in many] == [[7, 5, 7], [7, 5, 7]]
+    assert [side.anchors.tolist() for side in many] == [[0, 0, -1, 0], [-1, 0, 0, 0]]
+    assert many[0].base_in_anchor[np.array([0, 1, 3])].poses() == [Pose((0.5, 0, 0))] * 3
 
 
 def test_events_are_found_by_their_bounds_and_grow(store: MemoryStore) -> None:
