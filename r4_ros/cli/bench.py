@@ -1,4 +1,4 @@
-"""``r4 bench``: how quick the memory is on this machine, next to plain numpy and other engines in the same run."""
+"""``r4 bench``: how quick memory and perception are on this machine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
 def register(app: typer.Typer) -> None:
     """Add the command group to the command line."""
-    group = typer.Typer(help="Measure the memory on this machine.", no_args_is_help=True)
+    group = typer.Typer(help="Measure memory and perception on this machine.", no_args_is_help=True)
     group.command("retrieval")(retrieval)
     group.command("ingest")(ingest)
+    group.command("perception")(perception)
     app.add_typer(group, name="bench")
 
 
@@ -59,6 +60,47 @@ def ingest(
         _print_ingest(found)
 
 
+def perception(
+    recording: Annotated[
+        Path | None, typer.Option(help="rosbag2 recording to measure besides the simulated apartment")
+    ] = None,
+    detector: Annotated[Path | None, typer.Option(help="ONNX detector to measure on the recording")] = None,
+    frames: Annotated[int, typer.Option(help="frames of each source", min=5)] = 80,
+    masks: Annotated[int, typer.Option(help="masks in each of the recording's frames", min=1, max=500)] = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Each stage from messages to a published frame record, on one core, at 640 x 480."""
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
+    import cv2
+
+    from r4_ros.evaluation.bench_perception import bench_perception
+
+    cv2.setNumThreads(1)
+    found = bench_perception(recording, _detector(detector), frames, masks, _serializer(), _say)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        _print_perception(found)
+
+
+def _detector(model: Path | None) -> Any:
+    from r4_ros.adapters.segmenters import model_segmenter
+    from r4_ros.core.config import PerceptionConfig
+
+    if model is None:
+        return None
+    return lambda: model_segmenter(PerceptionConfig(detector_model=str(model)))
+
+
+def _serializer() -> Any:
+    """Frame records as bytes on the wire; None where there is no ROS."""
+    try:
+        from r4_ros.bridges.frame_bytes import frame_bytes
+    except ImportError:
+        return None
+    return frame_bytes
+
+
 def _say(text: str) -> None:
     typer.echo(text, err=True)
 
@@ -92,3 +134,21 @@ def _print_ingest(found: dict[str, Any]) -> None:
         f"association: {found['association_per_s']:,}/s; {found['entries']:,} entries read in "
         f"{found['start_s']:.1f} s, {found['disk_bytes_per_entry']:,} bytes each on disk"
     )
+
+
+def _print_perception(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for run in found["runs"]:
+        width, height = run["size"]
+        console.print(
+            f"{run['source']}, {run['segmenter']}: {run['frames']} frames of {width} x {height}, "
+            f"{run['masks']['median']:g} masks (at most {run['masks']['most']}), "
+            f"memory {run['memory_mb']['before']:g} to {run['memory_mb']['after']:g} MB"
+        )
+        table = Table("stage", "min ms", "p50 ms", "p99 ms", box=None)
+        for name, times in run["stages_ms"].items():
+            table.add_row(name, *(f"{times[key]:.2f}" for key in ("min", "p50", "p99")))
+        console.print(table)

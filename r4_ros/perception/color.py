@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 NAMES = ("black", "gray", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
-MAX_SAMPLES = 300
+MAX_SAMPLES = 200
 SHADOW, HIGHLIGHT = 0.3, 0.95  # pixels darker or brighter than these quantiles don't count
 
 

@@ -14,10 +14,11 @@ from r4_ros.core.model import Box, Float32Array, FloatArray, Intrinsics, Matrix3
 from r4_ros.core.ports import Segment
 
 KERNEL = np.ones((3, 3), np.uint8)
+IDENTITY3 = np.eye(3)
 MIN_EXTENT_M = 0.01
 TRIM = 2.0  # percent of the points cut off at each end of each axis
 MASK_ERROR_PX = 2.0
-MAX_POINTS = 1500  # a box needs no more
+MAX_POINTS = 1000  # a box needs no more
 OCCLUDED_SHARE = 0.25  # of the mask's border
 
 
@@ -108,13 +109,13 @@ def _erode(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 def _without_flying_pixels(z: Float32Array) -> npt.NDArray[np.bool_]:
     """Points whose depth is within 4 robust standard deviations of the median, at least 5 cm."""
     deviation = np.abs(z - _median(z))
-    return np.asarray(deviation <= max(0.05, 4 * 1.4826 * float(_median(deviation))))
+    return np.asarray(deviation <= max(0.05, 4 * 1.4826 * _median(deviation)))
 
 
-def _median(values: Float32Array) -> np.float32:
+def _median(values: Float32Array) -> float:
     """The upper median of values [n]; numpy's own takes thrice as long for so few."""
     middle = len(values) // 2
-    return np.float32(np.partition(values, middle)[middle])
+    return float(np.partition(values, middle)[middle])
 
 
 def _robust_bounds(points: Float32Array) -> tuple[FloatArray, FloatArray]:
@@ -146,9 +147,9 @@ def _covariance(
     mean = points.sum(axis=1) / points.shape[1]
     spread_of = points - mean[:, None]
     spread = (spread_of @ spread_of.T).astype(float) / points.shape[1] ** 2
-    total: FloatArray = spread + along * np.outer(ray, ray) + across**2 * (np.eye(3) - np.outer(ray, ray))
+    total: FloatArray = spread + (along - across**2) * np.outer(ray, ray) + (across**2 + 1e-8) * IDENTITY3
     symmetric: FloatArray = (total + total.T) / 2
-    return symmetric + 1e-8 * np.eye(3, dtype=float)
+    return symmetric
 
 
 def _visibility(segment: Segment, depth: Float32Array, area: tuple[int, int, int, int]) -> Visibility:
