@@ -17,6 +17,7 @@ KERNEL = np.ones((3, 3), np.uint8)
 IDENTITY3 = np.eye(3)
 MIN_EXTENT_M = 0.01
 TRIM = 2.0  # percent of the points cut off at each end of each axis
+GAP_SHARE, GAP_M = 0.35, (0.05, 0.3)  # a gap in depth parts what is behind: this share of the width, within limits
 MASK_ERROR_PX = 2.0
 MAX_POINTS = 1000  # a box needs no more
 OCCLUDED_SHARE = 0.25  # of the mask's border
@@ -69,7 +70,7 @@ def lift(
     rows, columns = np.divmod(at, width)
     z = window[rows, columns]
     rows, columns = rows + segment.top, columns + segment.left
-    keep = _without_flying_pixels(z)
+    keep = _without_stray_depth(z, max(height / camera.fy, width / camera.fx) * float(z[len(z) // 2]))
     if np.count_nonzero(keep) < min_points:
         return None
     points = _points(camera, rows[keep], columns[keep], z[keep])
@@ -94,28 +95,32 @@ def _points(
 
 
 def _core(mask: npt.NDArray[np.bool_], window: Float32Array, min_points: int) -> npt.NDArray[np.bool_]:
-    """The mask where depth is known, without its outermost pixels if enough stays: those mix two surfaces."""
+    """The mask where depth is known, without its outermost pixels if enough stays: those mix two surfaces.
+
+    What is so thin that nothing would stay of it (the pole of a lamp) is kept.
+    """
     known: npt.NDArray[np.bool_] = mask & (window > 0)
-    inner: npt.NDArray[np.bool_] = known & _erode(mask)
-    count = np.count_nonzero(inner)
-    return inner if count >= min_points and 3 * count >= np.count_nonzero(known) else known
-
-
-def _erode(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     eroded = cv2.erode(mask.view(np.uint8), KERNEL, borderType=cv2.BORDER_CONSTANT, borderValue=1)
-    return np.asarray(eroded).view(np.bool_)
+    inner: npt.NDArray[np.bool_] = known & eroded.view(np.bool_)
+    count = np.count_nonzero(inner)
+    if count < min_points or 3 * count < np.count_nonzero(known):
+        return known
+    return np.asarray(inner | (known & (cv2.dilate(eroded, KERNEL) == 0)))
 
 
-def _without_flying_pixels(z: Float32Array) -> npt.NDArray[np.bool_]:
-    """Points whose depth is within 4 robust standard deviations of the median, at least 5 cm."""
-    deviation = np.abs(z - _median(z))
-    return np.asarray(deviation <= max(0.05, 4 * 1.4826 * _median(deviation)))
+def _without_stray_depth(z: Float32Array, across_m: float) -> npt.NDArray[np.bool_]:
+    """Points whose depths hang together with the median: no gap between them as deep as a part of the thing's width.
 
-
-def _median(values: Float32Array) -> float:
-    """The upper median of values [n]; numpy's own takes thrice as long for so few."""
-    middle = len(values) // 2
-    return float(np.partition(values, middle)[middle])
+    Half a percent of the points in a gap don't fill it.
+    """
+    ordered = np.sort(z)
+    few = 1 + len(z) // 200
+    middle = len(z) // 2
+    gaps = np.flatnonzero(ordered[few:] - ordered[:-few] > min(max(GAP_M[0], GAP_SHARE * across_m), GAP_M[1]))
+    before, after = gaps[gaps + few <= middle], gaps[gaps >= middle]
+    low = ordered[before[-1] + few] if before.size else ordered[0]
+    high = ordered[after[0]] if after.size else ordered[-1]
+    return np.asarray((z >= low) & (z <= high))
 
 
 def _robust_bounds(points: Float32Array) -> tuple[FloatArray, FloatArray]:

@@ -127,3 +127,25 @@ def test_a_segment_may_bring_its_own_depth() -> None:
     measured = lift(segment(mask, own), np.full_like(depth, 2.0), CAMERA, IDENTITY.orientation, (0, 0, 320, 240), 30)
     assert measured is not None
     assert np.trace(np.reshape(found.covariance, (3, 3))) > np.trace(np.reshape(measured.covariance, (3, 3)))
+
+
+def test_a_thin_pole_behind_the_rest_of_it_is_part_of_the_thing(scene: Any) -> None:
+    shade, pole = ((0.0, 2.0, 1.4), (0.4, 0.4, 0.3)), ((0.0, 2.0, 0.65), (0.02, 0.02, 1.3))
+    upright = Pose((0.0, 0.0, 1.0), quat_from_matrix(np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])))
+    depth, who = scene(CAMERA, [FLOOR, shade, pole], upright).render()
+    found = lifted(depth, who >= 1, upright)
+    assert found is not None
+    low = transform_box(upright, found.box).pose.position[2] - found.box.extent[2] / 2
+    assert low < 0.7, "the image ends at 0.2 m, and of so few pixels some are trimmed"
+
+
+def test_what_shows_through_behind_is_no_part_of_the_thing(scene: Any) -> None:
+    cup, wall = ((0.0, 1.5, 1.0), (0.1, 0.1, 0.12)), ((0.0, 2.0, 1.0), (4.0, 0.1, 2.0))
+    upright = Pose((0.0, 0.0, 1.0), quat_from_matrix(np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])))
+    depth, who = scene(CAMERA, [cup, wall], upright).render()
+    mask = who == 0
+    rows, columns = np.nonzero(mask)
+    mask[rows.min() : rows.max() + 1, columns.max() + 1 : columns.max() + 6] = True  # a mask that is too wide
+    found = lifted(depth, mask, upright)
+    assert found is not None
+    assert transform_box(upright, found.box).pose.position == pytest.approx((0.0, 1.45, 1.0), abs=0.01)
