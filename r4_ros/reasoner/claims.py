@@ -7,7 +7,9 @@ from dataclasses import replace
 from r4_ros.reasoner import lexicon, temporal
 from r4_ros.reasoner.form import Ask
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
-from r4_ros.reasoner.parse import NounPhrase, Reading
+from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.sketch import imagined_spans
 from r4_ros.reasoner.spatial import Place
 
 DIRECTIONS = frozenset("left right behind front ahead back".split())
@@ -21,7 +23,8 @@ def claim_of(
 ) -> tuple[Claim | None, Place | None, Ask]:
     """The claim, the spatial restriction that is really the claim, and what property is asked about."""
     if ask.form is Form.CHOOSE:
-        return None, *_choice(ask, target, places)
+        spans = imagined_spans(reading)
+        return None, *_choice(ask, target, [p for p in places if not any(a <= p.start < b for a, b in spans)])
     if ask.form is Form.COMPARE:
         return None, None, ask if ask.asked else replace(ask, asked=_compared(reading, ask, end))
     if ask.form is not Form.VERIFY:

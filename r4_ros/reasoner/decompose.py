@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from r4_ros.reasoner import form as forms
-from r4_ros.reasoner import leftover, lexicon, parse, spatial, superlative, temporal
+from r4_ros.reasoner import leftover, lexicon, parse, phrases, spatial, superlative, temporal
 from r4_ros.reasoner.claims import ANY_CHANGE, claim_of, predicate
 from r4_ros.reasoner.keys import (
     EGO,
@@ -22,8 +22,17 @@ from r4_ros.reasoner.keys import (
     Superlative,
     TemporalKey,
 )
-from r4_ros.reasoner.parse import NounPhrase
-from r4_ros.reasoner.sketch import ROBOT, Sketch, find_agents, find_target, imagined_spans, purpose_at, subject
+from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.sketch import (
+    EXCLUDING,
+    ROBOT,
+    Sketch,
+    find_agents,
+    find_target,
+    imagined_spans,
+    purpose_at,
+    subject,
+)
 
 NO_PROPERTY = frozenset("same other colored coloured".split())
 EXACTLY = frozenset("only exactly just".split())
@@ -43,7 +52,17 @@ def plan(text: str) -> Plan:
     sketch.target = find_target(sketch)
     claim, sketch.claimed, ask = claim_of(sketch.reading, sketch.ask, sketch.target, places, masked, end)
     sketch.ask = ask
+    if ask.form is Form.CHOOSE and ask.asked is Asked.LOCATION:
+        _drop_choices(sketch)
     return _build(sketch, claim)
+
+
+def _drop_choices(sketch: Sketch) -> None:
+    """'to my left or my right': the alternatives restrict nothing."""
+    at = next(i for i in range(sketch.ask.start, sketch.end) if sketch.reading.lowers[i] == "or")
+    for place in [p for p in sketch.places if p.end >= at and p is not sketch.claimed]:
+        sketch.places.remove(place)
+        sketch.used.update(range(place.start, place.end))
 
 
 def _build(sketch: Sketch, claim: Claim | None) -> Plan:
@@ -100,7 +119,9 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
     """The retrieval of one noun phrase with everything that restricts it; steps it refers to are made first."""
     keys = []
     for place in sketch.places:
-        mine = place.subject is phrase or (is_target and place.subject is None)
+        if is_target and _in_purpose(sketch, place):
+            continue
+        mine = place.subject is phrase or (is_target and (place.subject is None or _is_loose(sketch, place)))
         if not mine or place is sketch.claimed or _is_imagined(sketch, place):
             continue
         key = _spatial(sketch, place)
@@ -122,6 +143,24 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
     )
 
 
+def _in_purpose(sketch: Sketch, place: spatial.Place) -> bool:
+    """'to keep drinks cold at a picnic': what the purpose says of places restricts nothing."""
+    at = purpose_at(sketch)
+    return 0 <= at < place.start and place.relation not in (Relation.IN, Relation.NEAR)
+
+
+def _is_loose(sketch: Sketch, place: spatial.Place) -> bool:
+    """Whether what a place seems to restrict is nothing that the plan looks for: then the target is meant."""
+    subject = place.subject
+    if subject is None or subject is sketch.target or place.start in sketch.masked:
+        return False
+    anchors = [a for p in sketch.places for a in (p.anchor, p.other)] + [e.reference for e in sketch.extremes]
+    spoken_for = any(a is subject for a in [*anchors, *sketch.agent_phrases])
+    within = any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
+    other_end = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE, Form.COMPARE)
+    return not (spoken_for or within or other_end)
+
+
 def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:
     """A reference to a noun phrase: a region for rooms, otherwise the step that finds it (made once)."""
     sketch.used.update(range(phrase.start, phrase.end))
@@ -139,24 +178,34 @@ def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:
 def _spatial(sketch: Sketch, place: spatial.Place) -> SpatialKey | None:
     sketch.used.update(range(place.start, place.end))
     if place.anchor is None:
-        return SpatialKey(relation=place.relation, reference=EGO, negate=place.negate)
+        return SpatialKey(relation=place.relation, reference=EGO, negate=place.negate, max_distance=place.reach_m)
     if place.anchor is place.subject:
         return None
     reference = _reference(sketch, place.anchor)
     other = _reference(sketch, place.other) if place.other is not None else EGO if place.ego else None
-    return SpatialKey(relation=place.relation, reference=reference, other=other, negate=place.negate)
+    return SpatialKey(
+        relation=place.relation, reference=reference, other=other, negate=place.negate, max_distance=place.reach_m
+    )
 
 
 def _semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
     if phrase is None:
         who = sketch.ask.asked is Asked.IDENTITY
-        return SemanticKey(labels=lexicon.labels_for("person") if who else (), purpose=_purpose(sketch))
+        labels = lexicon.labels_for("person") if who else ()
+        return SemanticKey(labels=labels, purpose=_purpose(sketch), exclude=_excluded(sketch))
     attributes = []
     for word in phrase.modifiers:
-        if word in superlative.WORDS or word in temporal.ORDINALS or word.endswith("est") or word in NO_PROPERTY:
+        if (
+            word in spatial.SIDES
+            or word in phrases.ORDINALS
+            or word in superlative.WORDS
+            or word in temporal.ORDINALS
+            or word.endswith("est")
+            or word in NO_PROPERTY
+        ):
             continue
         known = lexicon.property_of(word)
-        attributes.append(Attribute(name=known[0] if known else "", value=known[1] if known else word))
+        attributes.append(Attribute(name=known[0] if known else "", value=word))
     attributes += _possessions(sketch, phrase)
     if phrase.owner:
         attributes.append(Attribute(name="owner", value=phrase.owner))
@@ -167,7 +216,22 @@ def _semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
         name=phrase.proper,
         attributes=tuple(attributes),
         anything=anything,
+        exclude=_excluded(sketch) if phrase is sketch.target else (),
     )
+
+
+def _excluded(sketch: Sketch) -> tuple[str, ...]:
+    """'apart from the toaster and the kettle', 'not counting Mia': what is not meant."""
+    reading, lowers = sketch.reading, sketch.reading.lowers
+    found: list[str] = []
+    for i in range(len(lowers)):
+        size = next((len(e) for e in EXCLUDING if lowers[i : i + len(e)] == e), 0)
+        at = i + size
+        while size and at < len(lowers) and (phrase := reading.phrase_at(at)) is not None:
+            sketch.used.update(range(i, phrase.end))
+            found.append(" ".join([*phrase.modifiers, phrase.noun]))
+            at = phrase.end + 1 if lowers[phrase.end : phrase.end + 1] in (("and",), ("or",)) else len(lowers)
+    return tuple(found)
 
 
 def _possessions(sketch: Sketch, phrase: NounPhrase) -> list[Attribute]:
@@ -181,7 +245,7 @@ def _possessions(sketch: Sketch, phrase: NounPhrase) -> list[Attribute]:
             break
         sketch.used.update(range(end, noun.end))
         said = " ".join([*noun.modifiers, noun.noun])
-        found.append(Attribute(value=said, negate=lowers[end] == "without"))
+        found.append(Attribute(name="with", value=said, negate=lowers[end] == "without"))
         end = noun.end
     return found
 

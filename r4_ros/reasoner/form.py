@@ -25,8 +25,11 @@ STRANDED = frozenset("in on at under to behind near".split())
 SEEKING = (("looking", "for"), ("searching", "for"), ("look", "for"))
 WANTING = frozenset("lose seek need want miss".split())
 SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
+PEOPLE = frozenset("anyone anybody someone somebody nobody".split())
+IMAGINING = frozenset("imagine suppose say picture position assume pretend".split())
 WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
 SIZE_WORDS = frozenset("big large tall high wide small deep heavy thick".split())
+STATES_OF_AFFAIRS = frozenset("state condition order color colour shape direction way language year month case".split())
 RESOLVING = frozenset("tell know remember remind say show explain recall wonder like idea clue".split())
 
 
@@ -39,6 +42,7 @@ class Ask:
     end: int
     asked: Asked | None = None
     choices: tuple[str, ...] = ()
+    chosen_from: int = -1  # where the alternatives begin
     bare: bool = False  # 'what', 'who': the target itself is what is asked
 
 
@@ -120,13 +124,17 @@ def _core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int
     lead = {reading.words[k].lemma for k in range(i, inner or i)}
     if inner is not None and lead & RESOLVING and lowers[i] not in WH:
         return inner
+    if inner is not None and lowers[i] in IMAGINING | {"from"}:
+        return inner
     if lowers[i] in WH or lowers[i] in AUXILIARIES:
         return i
     preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",), ("when",))
     if preposition:
         return i + 1
     verb = reading.words[i].lemma
-    if verb in GO_VERBS | FIND_VERBS | {"count", "list", "name", "describe", "show"} and _imperative(reading, i):
+    if verb in GO_VERBS | FIND_VERBS | {"count", "list", "name", "describe", "show", "tell"} and _imperative(
+        reading, i
+    ):
         return i
     after_comma = [k + 1 for k in range(i, end - 1) if lowers[k] == ","]
     for k in after_comma:
@@ -149,9 +157,12 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
     lemmas = {reading.words[k].lemma for k in range(start, end)}
     unit = lowers[start + 2].rstrip("s") if start + 2 < end else ""
     if following == "many" and unit in UNITS:
-        return Ask(Form.DURATION, start, start + 3)
+        ago = lowers[start + 3 : start + 4] == ("ago",)
+        return Ask(Form.WHEN if ago else Form.DURATION, start, start + 3 + ago)
     if following == "many" and unit in ("meter", "metre", "yard", "feet", "foot", "mile", "centimeter", "step"):
         return Ask(Form.DISTANCE, start, start + 3)
+    if following in ("many", "much", "long", "far") and "than" in lowers[start:end]:
+        return Ask(Form.COMPARE, start, start + 2, Asked.NUMBER if following == "many" else Asked.OTHER)
     if following in ("many", "much"):
         return Ask(Form.COUNT, start, start + 2)
     if following in ("far", "close", "near"):
@@ -166,6 +177,9 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
         return Ask(Form.ATTRIBUTE, start, start + 2, Asked.OTHER if following in ("old", "heavy") else Asked.SIZE)
     if lemmas & {"exit", "leave", "get", "reach"} and set(lowers[start:end]) & {"i", "we"}:
         return Ask(Form.NAVIGATE, start, start + 1)
+    serves = start + 3 < end and reading.words[start + 3].lemma in words.PURPOSES
+    if serves and following in ("can", "could", "do") and lowers[start + 2] in ("i", "we", "you", "one"):
+        return Ask(Form.IDENTIFY, start, start + 1, bare=True)
     return Ask(Form.EXPLAIN, start, start + 1)
 
 
@@ -176,6 +190,10 @@ def _duration(start: int) -> Ask:
 def _where(reading: Reading, start: int, end: int) -> Ask:
     lowers = reading.lowers
     lemmas = [reading.words[k].lemma for k in range(start, end)]
+    own = [k for k in range(start, end) if lowers[k] in ("left", "right", "front", "behind")]
+    if "or" in lowers[start:end] and len(own) > 1:
+        choices, first = _choices(reading, start, end)
+        return Ask(Form.CHOOSE, start, start + 1, choices=choices, chosen_from=first)
     if "relative" in lemmas or lowers[end - 2 : end] in (("from", "me"), ("from", "you"), ("from", "here")):
         return Ask(Form.DIRECTION, start, start + 1)
     if set(lemmas[:5]) & {"go", "head", "turn"} and "i" in lowers[start:end] and lemmas[1] in ("should", "do", "can"):
@@ -188,9 +206,13 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
     noun = next((k for k in range(start + 1, min(start + 5, end)) if tokens[k].tag.startswith("NN")), -1)
     directly = noun >= 0 and all(tokens[k].tag in ("JJ", "NN", "HYPH", "DT") for k in range(start + 1, noun))
     lemmas = {tokens[k].lemma for k in range(start, end)}
+    if lowers[start + 1 : start + 2] == ("of",) and not {"or"} & set(lowers[start:end]):  # 'which of the bins'
+        return Ask(Form.IDENTIFY, start, start + 2)
     head = lowers[noun] if noun >= 0 and directly else ""
     if head in ("time", "date", "day", "hour") or lowers[start + 1 : start + 2] == ("time",):
         return Ask(Form.WHEN, start, start + 2)
+    if any(t.tag in ("JJR", "RBR") for t in tokens[start:end]) and "or" in lowers[start:end]:
+        return Ask(Form.COMPARE, start, start + 1 + (head in ("one", "ones")), Asked.OTHER)
     if head in ("way", "direction"):
         wants = (lemmas & WAY_VERBS and set(lowers[start:end]) & {"i", "we"}) or {"i", "want"} <= set(lowers[:start])
         return Ask(Form.NAVIGATE if wants else Form.DIRECTION, start, noun + 1)
@@ -204,14 +226,18 @@ def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask
     if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
         return Ask(Form.IDENTIFY, start, noun + 1, Asked.AGENT)
     stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
+    before = lowers[start - 1] if start else ""
+    if head and before in ("in", "on", "at", "under", "behind", "inside") and head not in STATES_OF_AFFAIRS:
+        return Ask(Form.LOCATE, start, noun + 1)
+    if noun >= 0 and lowers[noun] in ("relationship", "personality", "character"):
+        return Ask(Form.EXPLAIN, start, start + 1)
     of_rooms = head == "rooms" or (head == "room" and lemmas & {"have", "contain"})
     if of_rooms and any(noun < p.start < end for p in reading.phrases):
         return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION)
-    if head and (head in ("room", "part", "place", "shelf", "region") or (stranded and lowers[start] == "which")):
-        before = lowers[start - 1] if start else ""
-        if stranded or before in ("in", "on", "at", "to") or head == "room":
-            go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
-            return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
+    placed = head in ("room", "part", "place", "shelf", "region") or (stranded and lowers[start] == "which")
+    if head and placed and (stranded or before in ("in", "on", "at", "to") or head == "room"):
+        go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
+        return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
     whole = reading.phrase_at(start + 2) if lowers[start + 1 : start + 2] and lowers[start + 1] in BE else None
     tail = end - 2 if lowers[end - 2 : end] in (("next", "to"), ("close", "to")) else end - 1
     if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, tail):
@@ -271,12 +297,15 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
         return Ask(Form.IDENTIFY, start, start + 2, bare=True)
     lemmas = [tokens[k].lemma for k in range(start, end)]
     ask = Ask(Form.VERIFY, start, start + 1)
+    named = following.index("of") if "of" in following[1:4] else -1
+    if named > 0 and following[named - 1] in words.PROPERTIES:  # 'is the shape of the desk round'
+        ask = replace(ask, end=start + named + 2, asked=Asked(words.PROPERTIES[following[named - 1]]))
     if "odd" in following and "even" in following:
         return replace(ask, form=Form.COUNT, choices=("odd", "even"))
     if "or" in following and "either" not in following:
-        choices = _choices(reading, start, end)
+        choices, begin = _choices(reading, start, end)
         if choices:
-            return replace(ask, form=Form.CHOOSE, choices=choices)
+            return replace(ask, form=Form.CHOOSE, choices=choices, chosen_from=begin)
     if "than" in following or ("same" in following and "room" not in following):
         return replace(ask, form=Form.COMPARE, asked=Asked.NUMBER if "number" in lemmas or "more" in lemmas else None)
     may_i = tokens[start].lower in ("can", "could") and following[:1] in (("i",), ("we",))
@@ -293,7 +322,8 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
     ):
         return replace(ask, form=Form.EXISTS, end=verb + 1)
     if following and following[0] in SOME:
-        return replace(ask, form=Form.EXISTS)
+        acts = following[0] in PEOPLE and any(t.dep == "dobj" for t in tokens[start:end])
+        return replace(ask, form=Form.VERIFY if acts else Form.EXISTS)
     return ask
 
 
@@ -301,19 +331,19 @@ def _robots(reading: Reading) -> set[str]:
     return {w for w in reading.lowers if w.startswith("robot")}
 
 
-def _choices(reading: Reading, start: int, end: int) -> tuple[str, ...]:
-    """The alternatives around 'or': as many words before it as after it, at most up to the verb."""
+def _choices(reading: Reading, start: int, end: int) -> tuple[tuple[str, ...], int]:
+    """The alternatives around 'or', and where they begin: as many words as follow it, at most back to the verb."""
     lowers = reading.lowers
     at = next(k for k in range(start, end) if lowers[k] == "or")
     if lowers[at + 1 : at + 2] in (("not",), ("no",)):
-        return ()
+        return (), -1
     right = reading.said(at + 1, end)
     size = max(1, min(end - at - 1, at - start - 1))
     phrase = reading.phrase_at(at - 1)
     left_start = phrase.start if phrase is not None and reading.phrase_at(at + 1) is not None else at - min(size, 1)
     if reading.words[at + 1].tag == "IN" if at + 1 < end else False:
         left_start = at - min(size, at - start - 1)
-    return tuple(c for c in (reading.said(left_start, at), right) if c)
+    return tuple(c for c in (reading.said(left_start, at), right) if c), left_start
 
 
 def _command(reading: Reading, start: int, end: int) -> Ask:
@@ -324,6 +354,8 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.LOCATE, start, start + 1)
     if verb == "count":
         return Ask(Form.COUNT, start, start + 1)
+    if verb in ("tell", "show", "name", "list") and "everything" in reading.lowers[start:end]:
+        return Ask(Form.IDENTIFY, start, reading.lowers.index("everything", start) + 1, bare=True)
     if verb == "read":
         return Ask(Form.ATTRIBUTE, start, start + 1 + (reading.lowers[start + 1] == "me"), Asked.TEXT)
     if verb == "list" and "order" in reading.lowers[start:end]:
@@ -337,9 +369,9 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     """No verb asks: 'telly on or off', 'no. of beds', 'any mugs on the table', 'mug location'."""
     lowers = reading.lowers[begin:end]
     if "or" in lowers:
-        choices = _choices(reading, begin, end)
+        choices, first = _choices(reading, begin, end)
         if choices:
-            return Ask(Form.CHOOSE, begin, begin, choices=choices)
+            return Ask(Form.CHOOSE, begin, begin, choices=choices, chosen_from=first)
     if lowers[:2] in (("no", "of"), ("number", "of")) or lowers[:1] == ("count",):
         return Ask(Form.COUNT, begin, begin + 2)
     if "location" in lowers or "whereabouts" in lowers:

@@ -216,11 +216,19 @@ class Superlative(Key):
 
 
 class Attribute(Key):
-    """A property that restricts the thing; ``name`` is empty where only the word is known."""
+    """A property that restricts the thing, as asked; ``name`` is empty where only the word is known.
+
+    ``owner`` is whose it is, ``with`` what belongs to it ('the pillow with a face'): a description may tell.
+    """
 
     name: str = ""
     value: str
     negate: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a memory may hold such a property."""
+        return self.name not in ("", "owner", "with")
 
 
 class SemanticKey(Key):

@@ -24,6 +24,20 @@ VOCABULARY = frozenset(KIND_OF) | frozenset(NARROWER)
 PERSONS = frozenset("people persons somebody someone anybody anyone everybody everyone nobody human humans".split())
 """Words that mean just a person."""
 ALWAYS_PLURAL = frozenset("stairs glasses scissors clothes blinds skis".split())
+IRREGULAR = {
+    "geese": "goose",
+    "mice": "mouse",
+    "feet": "foot",
+    "teeth": "tooth",
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "knives": "knife",
+    "loaves": "loaf",
+    "leaves": "leaf",
+    "wolves": "wolf",
+    "oxen": "ox",
+}
 SHORTEST, ALIKE = 4, 0.8
 LONGEST = max(len(name.split()) for name in VOCABULARY)
 
@@ -138,6 +152,8 @@ def is_room_modifier(word: str) -> bool:
         "living",
         "meeting",
         "conference",
+        "reception",
+        "lab",
         "utility",
         "study",
     )
@@ -154,9 +170,15 @@ def property_of(word: str) -> tuple[str, str] | None:
     return words.STATES.get(word)
 
 
+def value_of(name: str, said: str) -> str:
+    """The value that a memory would hold for a word of the question: 'grey' is 'gray', 'wooden' is 'wood'."""
+    known = property_of(said)
+    return known[1] if known is not None and known[0] == name else said
+
+
 def same_value(name: str, asked: str, known: str) -> bool:
     """Whether a remembered value of a property is the one asked ('grey' is 'gray', 'dark red' is red)."""
-    asked, known = asked.casefold(), known.casefold()
+    asked, known = value_of(name, asked.casefold()), known.casefold()
     if asked == known:
         return True
     if name == "color":
@@ -167,6 +189,9 @@ def same_value(name: str, asked: str, known: str) -> bool:
 def _singular(noun: str) -> str:
     if noun in KIND_OF:
         return noun
+    *before, last = noun.split() or [""]
+    if last in IRREGULAR:
+        return " ".join([*before, IRREGULAR[last]])
     for ending, put in (("ves", "f"), ("shes", "sh"), ("ches", "ch"), ("sses", "ss"), ("xes", "x"), ("ies", "y")):
         if noun.endswith(ending):
             return {"knif": "knife"}.get(noun[: -len(ending)] + put, noun[: -len(ending)] + put)

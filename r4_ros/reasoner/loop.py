@@ -169,9 +169,7 @@ def _all_gone(found: Found) -> bool:
 
 def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
     """Properties that no key could check ('wee', 'Anna's') are named, and the answer isn't certain."""
-    loose = [
-        (i, a) for i, step in enumerate(plan.steps) for a in step.semantic.attributes if not a.name or a.name == "owner"
-    ]
+    loose = [(i, a) for i, step in enumerate(plan.steps) for a in step.semantic.attributes if not a.is_known]
     unchecked = [a.value for i, a in loose if not all(_tells(e.label, e.description, a.value) for e in found.steps[i])]
     unsure = _maybe_gone(found, draft)
     if unsure and draft.verdict is Verdict.ANSWERED:
@@ -252,7 +250,7 @@ def _beside(base: Draft, relaxed: Relaxation, draft: Draft, plan: Plan) -> Draft
     """The base answer with what the relaxed plan found; a property that isn't known can't be denied."""
     told = draft.text.removeprefix("Yes, ").removeprefix("Yes: ")
     text = f"{base.text} {relaxed.note} {told}"
-    asked = [a.name for step in plan.steps for a in step.semantic.attributes if a.name not in ("", "owner")]
+    asked = [a.name for step in plan.steps for a in step.semantic.attributes if a.is_known]
     unknown = [n for n in asked if not all(wording.attribute(e, n) for e in draft.evidence)]
     if relaxed.key == "attribute" and unknown:
         text = f"{text} Its {wording.listed(unknown)} isn't known."

@@ -32,8 +32,9 @@ def relaxations(plan: Plan, found: Found | None, unknown: UnknownRegion | None) 
         return
     index = found.missing if found is not None and found.missing >= 0 else len(plan.steps) - 1
     step, what = plan.steps[index], noun(plan, index)
-    if any(a.name for a in step.semantic.attributes):
-        bare = step.semantic.model_copy(update={"attributes": tuple(a for a in step.semantic.attributes if not a.name)})
+    if any(a.is_known for a in step.semantic.attributes):
+        loose = tuple(a for a in step.semantic.attributes if not a.is_known)
+        bare = step.semantic.model_copy(update={"attributes": loose})
         other = _with(plan, index, step.model_copy(update={"semantic": bare}))
         yield Relaxation(other, "attribute", f"Instead of the {what}:", Verdict.NOT_SEEN)
     wide = lexicon.wider(step.semantic.text) if step.semantic.text and not step.semantic.name else ""

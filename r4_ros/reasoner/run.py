@@ -26,7 +26,7 @@ from r4_ros.core.model import (
     TraceStep,
 )
 from r4_ros.core.ports import Memory
-from r4_ros.reasoner import explain, keys, moments, sieve, viewpoint
+from r4_ros.reasoner import explain, keys, lexicon, moments, sieve, viewpoint
 from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Plan, Relation, SpatialKey, Step
 from r4_ros.reasoner.moments import Times, Window
 
@@ -220,13 +220,14 @@ class Run:
     def query(self, plan: Plan, step: Step, found: Found, states: tuple[EntryState, ...]) -> Query:
         """Compile a step. Raises UnsupportedQuestion for what can't be computed yet."""
         semantic, window = step.semantic, found.window
-        named = tuple((a.name, a.value) for a in semantic.attributes if a.name not in ("", "owner") and not a.negate)
+        known = [a for a in semantic.attributes if a.is_known and not a.negate]
+        named = tuple((a.name, lexicon.value_of(a.name, a.value)) for a in known)
         text = "" if semantic.anything or semantic.name else semantic.text
         return Query(
             labels=semantic.labels,
             text=text,
             attributes=named,
-            exclude_labels=semantic.exclude,
+            exclude_labels=tuple(name for e in semantic.exclude for name in lexicon.labels_for(e)),
             spatial=tuple(self.constraint(plan, key, found) for key in step.spatial if not self.is_here(key)),
             temporal=window.sightings() if step.in_view else window.constraints(),
             agents=self.agents_named(step.agents),

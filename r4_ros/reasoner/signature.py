@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from r4_ros.reasoner import temporal
-from r4_ros.reasoner.keys import Asked, Attribute, Plan, Reference, SpatialKey, Step
+from r4_ros.reasoner.keys import Asked, Attribute, Plan, Reference, Relation, SpatialKey, Step
 
 Signature = dict[str, Any]
 
@@ -16,16 +16,17 @@ def signature(plan: Plan) -> Signature:
     spatial = []
     for index, step in enumerate(plan.steps):
         subject = "target" if index == len(plan.steps) - 1 else step.semantic.text
-        spatial += [_constraint(plan, subject, key) for key in step.spatial]
+        spatial += [_constraint(plan, subject, key) for key in step.spatial if not key.negate and not is_here(key)]
     spatial += [_constraint(plan, "ego", key) for key in plan.ego]
     when = temporal.primary(target.temporal)
     others = [k.arg for k in target.temporal if k is not when and k.arg]
-    op = when.op.value if when is not None else "change" if plan.event else "none"
+    happened = plan.event is not None or (plan.claim is not None and plan.claim.event is not None)
+    op = when.op.value if when is not None else "change" if happened else "none"
     arg = " ".join([when.arg, *others]).strip() if when is not None else ""
     return {
         "form": plan.form.value,
         "target": target.semantic.text,
-        "attributes": _attributes(target),
+        "attributes": _attributes(target) + [f"not {_place(plan, k)}" for k in target.spatial if k.negate],
         "asked": plan.asked.value if plan.asked and plan.asked is not Asked.AGENT else None,
         "spatial": spatial,
         "superlative": _superlative(plan, target),
@@ -42,6 +43,17 @@ def _attributes(step: Step) -> list[str]:
 
 def _word(attribute: Attribute) -> str:
     return f"not {attribute.value}" if attribute.negate else attribute.value
+
+
+def is_here(key: SpatialKey) -> bool:
+    """'in the room': where the asker is, which restricts nothing by itself."""
+    return key.relation is Relation.IN and key.reference.region == "room"
+
+
+def _place(plan: Plan, key: SpatialKey) -> str:
+    """'on the charger': a place in words, as exclusions are written."""
+    name = name_of(plan, key.reference)
+    return f"{key.relation.value.replace('_', ' ')} {'me' if name == 'ego' else f'the {name}'}"
 
 
 def _constraint(plan: Plan, subject: str, key: SpatialKey) -> dict[str, str]:
@@ -63,5 +75,6 @@ def name_of(plan: Plan, reference: Reference) -> str:
     """What a reference is called: ego, the region's name, or the noun of the step."""
     if reference.kind == "step":
         semantic = plan.steps[reference.step].semantic
-        return " ".join([*(a.value for a in semantic.attributes if a.name != "owner"), semantic.text])
+        words = (a.value for a in semantic.attributes if a.name not in ("owner", "with"))
+        return " ".join([*words, semantic.text])
     return "ego" if reference.kind == "ego" else reference.region

@@ -10,13 +10,25 @@ from r4_ros.reasoner import form as forms
 from r4_ros.reasoner import lexicon, spatial, superlative, temporal
 from r4_ros.reasoner.form import Ask
 from r4_ros.reasoner.keys import Form, Reference, Step
-from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.phrases import NounPhrase
 
 ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
+EXCLUDING = tuple(
+    tuple(said.split())
+    for said in (
+        "apart from|aside from|other than|not counting|not including|without counting|excluding|except for|except|"
+        "besides|but for|leaving out"
+    ).split("|")
+)
+LEADING = frozenset("take guide lead navigate escort drive walk show".split())
+PRONOUNS = frozenset("it they them that those".split())
+MEASURES = frozenset("kind type sort piece pair lot number amount bunch bit set variety".split())
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
 SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
 IMAGINED_TO = frozenset(", ? what where which who how".split())
+WANTING = frozenset("want need like wish have try".split())
 TOWARDS = frozenset("to at for".split())
 STANDING = frozenset("is are was were am 's 're 'm be been in at now exactly located standing right then".split())
 ABSTRACT = frozenset(
@@ -74,11 +86,16 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
     ask = sketch.ask
     if ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch):
         return None
+    if _wanted(sketch) >= 0:
+        return None
     if ask.form in (Form.LOCATE, Form.NAVIGATE) and purpose_at(sketch) >= 0:
         return None
     if _serving(sketch) >= 0:
         return None
-    taken = {id(p.anchor) for p in sketch.places} | {id(p.other) for p in sketch.places}
+    if ask.form is Form.CHOOSE and reading_of_who(sketch):
+        return None
+    taken = {id(p) for p in sketch.reading.phrases if _is_excluded(sketch.reading, p)}
+    taken |= {id(p.anchor) for p in sketch.places} | {id(p.other) for p in sketch.places}
     taken |= {id(p) for p in sketch.agent_phrases} | {id(e.reference) for e in sketch.extremes}
     candidates = [
         p
@@ -88,6 +105,7 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         and id(p) not in taken
         and p.noun not in ABSTRACT
         and p.head not in sketch.masked
+        and not _is_whole(sketch, p)
     ]
     if ask.form in (Form.EXISTS, Form.VERIFY, Form.CHOOSE, Form.LOCATE) and not candidates:
         candidates = [
@@ -97,8 +115,74 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         ]
     if not candidates and ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
         candidates = [p for p in sketch.reading.phrases if p.start >= ask.end and p.start not in sketch.masked]
-    others = [p for p in candidates if p.noun != "robot" and not _is_other_end(sketch, p)]
-    return next(iter(others or candidates), None)
+    others = [p for p in candidates if p.noun != "robot" and not _is_other_end(sketch, p)] or candidates
+    if not others:
+        return _antecedent(sketch, taken)
+    found = _of_kind(sketch, _goal(sketch, others) or _object(sketch, others) or others[0])
+    open_one = found.noun in SERVING and (purpose_at(sketch) >= 0 or (ask.bare and "if" in sketch.reading.lowers))
+    return None if open_one else found
+
+
+def _is_excluded(reading: Reading, phrase: NounPhrase) -> bool:
+    return any(reading.lowers[max(0, phrase.start - len(said)) : phrase.start] == said for said in EXCLUDING)
+
+
+def _object(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
+    """'where did Anna put the ruler': what was put is sought, not who did it."""
+    if sketch.ask.form is not Form.LOCATE:
+        return None
+    words = sketch.reading.words
+    doers = {words[p.head].head for p in sketch.reading.phrases if words[p.head].dep == "nsubj"}
+    doers |= {w.head for w in words if w.dep == "nsubj"}
+    return next((p for p in candidates if words[p.head].dep == "dobj" and words[p.head].head in doers), None)
+
+
+def _goal(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
+    """'guide the visitors to the painting': where to, not whom."""
+    ask, lowers = sketch.ask, sketch.reading.lowers
+    leads = sketch.reading.words[ask.start].lemma in LEADING if ask.start < len(lowers) else False
+    if ask.form is not Form.NAVIGATE or not leads:
+        return None
+    return next((p for p in candidates if lowers[p.start - 1 : p.start] in (("to",), ("towards",))), None)
+
+
+def _of_kind(sketch: Sketch, phrase: NounPhrase) -> NounPhrase:
+    """'how many kinds of snacks', 'a piece of furniture': the thing, not its measure."""
+    if phrase.noun not in MEASURES or sketch.reading.lowers[phrase.end : phrase.end + 1] != ("of",):
+        return phrase
+    thing = sketch.reading.phrase_at(phrase.end + 1)
+    if thing is not None:
+        sketch.used.update(range(phrase.start, phrase.end + 1))
+    return thing or phrase
+
+
+def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
+    """'there are two boards, which color are they': what a pronoun, or nothing, stands for was named before."""
+    reading, ask = sketch.reading, sketch.ask
+    pronouns = set(reading.lowers[ask.start : sketch.end]) & PRONOUNS
+    if ask.bare or not (pronouns or ask.end >= sketch.end):
+        return None
+    before = (p for p in reading.phrases if p.head < ask.start and id(p) not in taken and p.start not in sketch.masked)
+    found = next((p for p in before if p.noun not in ABSTRACT), None)
+    if found is not None:
+        sketch.used.update(i for i in range(ask.start, sketch.end) if reading.lowers[i] in PRONOUNS)
+    return found
+
+
+def reading_of_who(sketch: Sketch) -> bool:
+    """'was it the porter or the doctor who closed the blind': one of the choices is what is asked."""
+    lowers = sketch.reading.lowers
+    return lowers[sketch.ask.start + 1 : sketch.ask.start + 2] == ("it",) and bool(
+        {"who", "that", "which"} & set(lowers[sketch.ask.start : sketch.end])
+    )
+
+
+def _is_whole(sketch: Sketch, phrase: NounPhrase) -> bool:
+    """'which side of the bed is the lamp on', 'which shelf of the cabinet': what the asked part belongs to."""
+    ask, lowers = sketch.ask, sketch.reading.lowers
+    if ask.form not in (Form.DIRECTION, Form.LOCATE) or lowers[phrase.start - 1 : phrase.start] != ("of",):
+        return False
+    return phrase.start - 1 == ask.end and any(p.start > phrase.end for p in sketch.reading.phrases)
 
 
 def _is_other_end(sketch: Sketch, phrase: NounPhrase) -> bool:
@@ -159,8 +243,14 @@ def purpose_at(sketch: Sketch) -> int:
     serving = _serving(sketch)
     if serving >= 0:
         return serving
+    used = next((k for k in range(begin, end - 2) if lowers[k] in ("use", "used") and lowers[k + 1] == "to"), -1)
+    if used >= 0 and used not in sketch.masked and tokens[used + 2].tag == "VB":
+        return used + 2
+    wanted = _wanted(sketch)
+    if wanted >= 0:
+        return wanted
     modal = {"can", "could", "should", "need", "might"} & set(lowers[begin - 1 : begin + 3])
-    if not modal or not {"i", "we", "one", "be"} & set(lowers[begin : begin + 4]):
+    if not modal or not {"i", "we", "one"} & set(lowers[begin : begin + 4]):
         return -1
     to = next((k for k in range(begin, end - 1) if lowers[k] == "to" and tokens[k + 1].tag == "VB"), -1)
     if to >= 0:
@@ -168,6 +258,17 @@ def purpose_at(sketch: Sketch) -> int:
         return -1 if aims else to + 1
     plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
     return next((k for k in range(begin, end) if tokens[k].tag == "VB" and tokens[k].lemma not in plain), -1)
+
+
+def _wanted(sketch: Sketch) -> int:
+    """'I want to leave the building. Which way?': where the verb stands that was said before; -1: none is."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    if sketch.ask.form is not Form.NAVIGATE or sketch.ask.end < sketch.end:
+        return -1
+    for k in range(sketch.ask.start - 2):
+        if lowers[k] == "to" and tokens[k + 1].tag == "VB" and tokens[k - 1].lemma in WANTING and k:
+            return k + 1 if tokens[k + 1].lemma not in AIMS else -1
+    return -1
 
 
 def _serving(sketch: Sketch) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Relation
-from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.phrases import NounPhrase
 
 R = Relation
 Words = tuple[str, ...]
@@ -21,7 +22,7 @@ SIMPLE = {
     R.ABOVE: "above|over|hanging over|hanging above",
     R.NEXT_TO: "next to|beside|by|alongside|adjacent to|right by|to the side of|right next to",
     R.NEAR: "near|close to|near to|nearby|in the vicinity of|around the area of",
-    R.BETWEEN: "between|in between|in-between|in the middle between",
+    R.BETWEEN: "between|in between|in between of|in-between|in the middle between",
     R.BEHIND: "behind|in back of|in the back of|at the back of|to the rear of",
     R.IN_FRONT_OF: "in front of|ahead of|at the front of|directly in front of|before",
     R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|opposite of|across",
@@ -43,6 +44,10 @@ SIMPLE = {
 }
 """relation = its words, taking a noun phrase after them."""
 
+REACH_M = 1.0  # an arm's length, from where one stands
+UNITS_OF_LENGTH = {"m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters": 1.0, "cm": 0.01, "feet": 0.3048}
+UNITS_OF_LENGTH |= {"foot": 0.3048, "ft": 0.3048, "centimetres": 0.01, "centimeters": 0.01, "yards": 0.9144}
+COUNTED_FROM = frozenset("left right top bottom front back".split())
 SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
 CLOCK = {
     12: (R.IN_FRONT_OF,),
@@ -60,8 +65,14 @@ CLOCK = {
 }
 HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
 LEAVING = frozenset("disappear vanish remove take steal move".split())
-EVERYWHERE = frozenset("scene house home apartment flat world memory".split())
+EVERYWHERE = frozenset("scene house home apartment flat world memory video clip film footage recording".split())
 """Being in these restricts nothing."""
+MANNER = frozenset("total case order relation comparison addition general particular detail way use question".split())
+"""What 'in' makes a manner of, not a place."""
+RELATIONSHIPS = frozenset("relationship difference similarity conversation contrast connection comparison".split())
+"""What is between two things without being anywhere."""
+ABSTRACTLY_ON = frozenset("base depend rely focus work turn switch agree comment spend insist decide try".split())
+ABILITIES = frozenset("good bad skilled skillful adept poor great excellent proficient terrible interested".split())
 LINKS = frozenset(
     """that which who is are was were 's sitting standing hanging placed located positioned lying laying mounted placed
     stored kept found set left parked directly immediately just right also currently situated resting there things
@@ -82,6 +93,7 @@ class Place:
     other: NounPhrase | None = None
     subject: NounPhrase | None = None  # None: what the question asks about
     negate: bool = False
+    reach_m: float = 0.0  # 'within 2 m of'; 0: none said
 
 
 def _table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
@@ -93,6 +105,7 @@ def _table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
         tails = ["", "side", "hand side", "- hand side", "-hand side"]
         for lead, tail in itertools.product(leads, tails):
             taking[tuple(f"{lead} {side} {tail} of".split())] = relation
+            taking[tuple(f"{lead} {side} {tail} from".split())] = relation
         for lead, tail in itertools.product(["to", "on", "at", "in", "towards", ""], tails):
             for who in ("my", "your", "our"):
                 for mid in ("", "immediate", "direct", "far"):
@@ -117,10 +130,42 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Place]:
     found: list[Place] = []
     i = 0
     while i < len(reading.words):
-        places = [] if i in masked else _clock_face(reading, i) or _relation(reading, i, masked)
+        places = [] if i in masked else _clock_face(reading, i) or _within(reading, i) or _relation(reading, i, masked)
         found += places
         i = max([i + 1, *(p.start + 1 for p in places), *(_phrase_end(p) for p in places)])
-    return _with_subjects(reading, found, masked) + _rooms(reading, masked)
+    return _with_subjects(reading, found, masked) + _rooms(reading, masked) + _sided(reading, masked)
+
+
+def _within(reading: Reading, i: int) -> list[Place]:
+    """'within 2 m of the desk', 'less than a metre from me', 'within reach of the bath'."""
+    lowers = reading.lowers
+    j = i + 1 if lowers[i] in ("within", "inside") else i + 2 if lowers[i : i + 2] == ("less", "than") else i
+    if j == i or j >= len(lowers):
+        return []
+    reach, end = metres(lowers, j)
+    if not reach and "reach" in lowers[j : j + 3]:
+        reach, end = REACH_M, lowers.index("reach", j) + 1
+    if not reach or lowers[end : end + 1] not in (("of",), ("from",), ("to",)):
+        return []
+    if lowers[end + 1 : end + 2] and lowers[end + 1] in EGO_WORDS:
+        return [Place(R.NEAR, i, end + 2, ego=True, reach_m=reach)]
+    phrase = reading.phrase_at(end + 1) if end + 1 < len(lowers) else None
+    return [] if phrase is None else [Place(R.NEAR, i, phrase.end, anchor=phrase, reach_m=reach)]
+
+
+def metres(lowers: Words, i: int) -> tuple[float, int]:
+    """The length at token i in metres and where it ends: '2 m', 'half a metre', 'three feet'; 0: there is none."""
+    if lowers[i : i + 1] == ("half",):
+        number, j = 0.5, i + 1 + (lowers[i + 1 : i + 2] in (("a",), ("of",)))
+        j += lowers[j : j + 1] == ("a",)
+    else:
+        word = lowers[i] if i < len(lowers) else ""
+        known = {"a": 1.0, "an": 1.0, "one": 1.0} | {w: float(n) for w, n in HOURS.items()}
+        plain = word.replace(".", "", 1)
+        number = float(word) if plain.isdecimal() and len(plain) < 7 else known.get(word, 0.0)
+        j = i + 1
+    unit = UNITS_OF_LENGTH.get(lowers[j], 0.0) if j < len(lowers) else 0.0
+    return (number * unit, j + 1) if unit else (0.0, i)
 
 
 def _phrase_end(place: Place) -> int:
@@ -133,7 +178,9 @@ def _relation(reading: Reading, i: int, masked: frozenset[int]) -> list[Place]:
     for size in range(min(LONGEST, len(lowers) - i), 0, -1):
         part = lowers[i : i + size]
         own = OWN.get(part)
-        if own is not None and lowers[i + size : i + size + 1] != ("of",):
+        inside = reading.phrase_at(i + size - 1)
+        led = inside is not None and inside.head >= i + size  # 'on the left wall'
+        if own is not None and not led and lowers[i + size : i + size + 1] != ("of",):
             return [Place(own, i, i + size, ego=True)]
         relation = TAKING.get(part)
         if relation is None:
@@ -146,6 +193,8 @@ def _relation(reading: Reading, i: int, masked: frozenset[int]) -> list[Place]:
 
 def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: frozenset[int]) -> Place | None:
     lowers = reading.lowers
+    if _is_no_place(reading, relation, i):
+        return None
     while j < len(lowers) and lowers[j] in ("directly", "immediately", "either", "both", "where"):
         j += 1
     if j >= len(lowers) or j in masked:
@@ -157,11 +206,29 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return None
     if relation is R.BETWEEN:
         return _between(reading, i, phrase)
+    if relation is R.BEHIND and lowers[i] != "behind" and lexicon.is_room(phrase.noun):
+        relation = R.IN  # 'at the back of the kitchen'
     if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.modifiers and not phrase.owner:
         return None
-    if reading.words[i].lower == "in" and phrase.noun in ("front", "direction", "case", "order", "total", "way"):
+    if lowers[i] == "in" and (phrase.noun in ("front", "direction") or phrase.noun in MANNER):
         return None
     return Place(relation, i, phrase.end, anchor=phrase)
+
+
+def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
+    """'made by hand', 'based on the label', 'good at chess', 'the difference between': no place is meant."""
+    word, head = reading.words[i], reading.words[reading.words[i].head]
+    if word.lower == "by" and (word.dep == "agent" or (head.tag == "VBN" and head.lower not in LINKS)):
+        return True
+    before = reading.words[i - 1].lemma if i else ""
+    if word.dep == "prt" or (word.lower == "on" and before in ABSTRACTLY_ON):
+        return True
+    if word.lower in ("at", "in") and head.i == i - 1 and head.tag == "JJ" and head.dep in ("acomp", "amod"):
+        return head.lower in ABILITIES
+    if relation is not R.BETWEEN or not i:
+        return False
+    named = reading.phrase_at(i - 1)
+    return named is not None and named.noun.split()[-1] in RELATIONSHIPS
 
 
 def _between(reading: Reading, i: int, phrase: NounPhrase) -> Place:
@@ -203,9 +270,7 @@ def _with_subjects(reading: Reading, places: list[Place], masked: frozenset[int]
     for place in places:
         subject = _subject(reading, place, done, masked)
         negate = reading.lowers[place.start - 1 : place.start] == ("not",)
-        done.append(
-            Place(place.relation, place.start, place.end, place.anchor, place.ego, place.other, subject, negate)
-        )
+        done.append(replace(place, subject=subject, negate=negate))
     return done
 
 
@@ -214,6 +279,8 @@ def _subject(reading: Reading, place: Place, before: list[Place], masked: frozen
         if earlier.start == place.start:
             return earlier.subject
     i = place.start - 1
+    if i > 2 and reading.lowers[i - 2 : i] == ("from", "the") and reading.lowers[i] in COUNTED_FROM:
+        i -= 3  # 'the third shelf from the bottom in the pantry'
     while i >= 0 and (reading.lowers[i] in LINKS or i in masked) and reading.phrase_at(i) is None:
         if reading.lowers[i] in ("is", "are", "was", "were", "'s") and _question_verb(reading, i):
             return None
@@ -221,15 +288,39 @@ def _subject(reading: Reading, place: Place, before: list[Place], masked: frozen
     if i >= 0 and reading.lowers[i] == "and" and before:
         return before[-1].subject
     phrase = reading.phrase_at(i) if i >= 0 else None
+    phrase = _object(reading, phrase, range(i + 1, place.start)) or phrase
+    if phrase is not None and phrase.noun == "one" and phrase.determiner and not phrase.modifiers:
+        phrase = next((p for p in reversed(reading.phrases) if p.end < phrase.start), phrase)
     if phrase is not None and (place.anchor is phrase or phrase.head in masked):
         return None
     own = next((p for p in before if p.ego and p.anchor is None and p.end == i + 1), None)
     return own.subject if own is not None else phrase
 
 
+def _object(reading: Reading, phrase: NounPhrase | None, between: range) -> NounPhrase | None:
+    """'the items that Anna put in the box': what is there is what was put, not who did it."""
+    if phrase is None or reading.words[phrase.head].dep != "nsubj":
+        return None
+    verb = reading.words[phrase.head].head
+    if verb not in between:
+        return None
+    objects = (p for p in reading.phrases if reading.words[p.head].dep in ("dobj", "nsubjpass"))
+    return next((p for p in objects if reading.words[p.head].head == verb and p is not phrase), None)
+
+
 def _question_verb(reading: Reading, i: int) -> bool:
     """Whether this form of 'be' is the question's own ('what is on ...'), not a relative clause's ('that is on')."""
     return i == 0 or reading.lowers[i - 1] not in ("that", "which", "who")
+
+
+def _sided(reading: Reading, masked: frozenset[int]) -> list[Place]:
+    """'the left wall' is the wall to my left."""
+    found = []
+    for phrase in reading.phrases:
+        side = next((i for i in range(phrase.start, phrase.head) if reading.lowers[i] in SIDES), -1)
+        if side >= 0 and side not in masked and "most" not in reading.lowers[side + 1 : side + 2]:
+            found.append(Place(SIDES[reading.lowers[side]], side, side + 1, ego=True, subject=phrase))
+    return found
 
 
 def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from r4_ros.reasoner.keys import By
-from r4_ros.reasoner.parse import EGO_WORDS, NounPhrase, Reading
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.temporal import ORDINALS
 
 WORDS: dict[str, tuple[By, Literal["min", "max"]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
 from r4_ros.reasoner.parse import Reading
@@ -27,6 +28,14 @@ NOW = (
 )
 HABIT = frozenset("usually always often normally generally typically regularly".split())
 QUESTION = frozenset("what where who which how did was were is are".split())
+COUNTED_IN_SPACE = frozenset(
+    """row floor shelf drawer door room column line place object thing item one seat step aisle layer level corner side
+    street house building part compartment rack hook bay dock""".split()
+)
+PASSING = frozenset("arrive come enter leave pass drive walk run appear knock ring cross go".split())
+HAPPENINGS = frozenset(
+    "alarm visit meeting call attempt round trip break lap shift meal scan visitor guest customer parcel".split()
+)
 BE = frozenset("is are was were be been 's 're".split())
 DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow".split())
 DAY_PARTS = {"morning": (6, 12), "afternoon": (12, 18), "evening": (18, 22), "night": (22, 24)}
@@ -48,6 +57,12 @@ EVENT_WORDS: dict[str, EventName] = {
     "reappear": "reappeared",
     "change": "changed",
     "alter": "changed",
+    "swap": "changed",
+    "replace": "changed",
+    "switch": "changed",
+    "turn": "changed",
+    "rotate": "changed",
+    "repaint": "changed",
 }
 """verb -> what happened to the thing."""
 
@@ -185,6 +200,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
         "until": TemporalOp.BEFORE,
     }.get(reading.lowers[i])
     begin = i + 1
+    if reading.lowers[i : i + 2] in (("prior", "to"), ("previous", "to"), ("subsequent", "to")):
+        op, begin = (TemporalOp.AFTER if reading.lowers[i] == "subsequent" else TemporalOp.BEFORE), i + 2
     if op is None or begin >= len(reading.lowers):
         return None
     if reading.lowers[i : i + 2] == ("since", "when"):
@@ -238,7 +255,12 @@ def event_word(reading: Reading, i: int) -> EventName | None:
         return "reappeared"
     if not word.tag.startswith("VB") and word.lower not in ("moved", "removed", "disappeared"):
         return None
+    following = reading.lowers[i + 1] if i + 1 < len(reading.lowers) else ""
     if word.lemma == "take" and word.tag not in ("VBN", "VBD"):
+        return None
+    if word.lemma == "turn" and (following not in ("round", "around", "over") or word.tag not in ("VBN", "VBD")):
+        return None
+    if word.lemma == "switch" and following in ("on", "off"):
         return None
     return EVENT_WORDS.get(word.lemma) or EVENT_WORDS.get(word.lower.removesuffix("d"))
 
@@ -304,9 +326,24 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     start = i - 1 if i and lowers[i - 1] in ("the", "your", "on") else i
     rank = ORDINALS.get(word, 0)
     timely = ("time", "times", "visit", "round", "check", "look")
+    counted = i + 1 + (lowers[i + 1 : i + 2] != () and words[i + 1].tag == "CD")
+    if word == "last" and counted > i + 1 and lowers[counted : counted + 1] in (("times",), ("checks",), ("visits",)):
+        return Mention(TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, counted + 1)), start, counted + 1)
+    if word in ("first", "last") and _one_that(reading, i):
+        op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
+        return Mention(TemporalKey(op=op, arg=reading.said(i + 2, len(lowers))), i, i + 1)
     if (rank or word in ("last", "previous", "latest")) and lowers[i + 1 : i + 2] and lowers[i + 1] in timely:
         op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
         return Mention(TemporalKey(op=op, arg=lowers[i + 1], rank=rank), start, i + 2)
+    if rank and _is_event(reading, i):
+        phrase = reading.phrase_at(i)
+        op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST
+        arg = reading.said(i, phrase.end) if phrase is not None else word
+        return Mention(TemporalKey(op=op, arg=arg, rank=rank), i, i + 1)
+    if word == "last" and lowers[i + 1 : i + 2] == ("you",):  # 'last you looked'
+        return Mention(
+            TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, len(lowers))), i, min(i + 3, len(lowers))
+        )
     if word not in ("first", "last"):
         return None
     following = words[i + 1] if i + 1 < len(words) else None
@@ -319,6 +356,32 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
     arg = reading.said(i + 1, i + 2) if verbal else ""
     return Mention(TemporalKey(op=op, arg=arg, rank=1 if word == "first" else 0), i, i + 1)
+
+
+def _one_that(reading: Reading, i: int) -> bool:
+    """'the last person to leave', 'the first thing you noticed': who did it, or was seen, first or last."""
+    noun = reading.lowers[i + 1] if i + 2 < len(reading.lowers) else ""
+    following = reading.lowers[i + 2] if noun in ("person", "one", "robot", "thing", "object") else ""
+    return following in ("to", "who", "that", "you", "i")
+
+
+def _is_event(reading: Reading, i: int) -> bool:
+    """Whether the ordinal at token i counts happenings: 'the second delivery', 'did the first alarm go off'."""
+    phrase = reading.phrase_at(i)
+    if phrase is None or phrase.head <= i or reading.lowers[phrase.end : phrase.end + 1] == ("from",):
+        return False
+    noun = phrase.noun.split()[-1]
+    if noun.endswith(("tion", "ment", "ival", "ery")) and lexicon.kind_of(noun) is None:
+        return True
+    head = reading.words[phrase.head]
+    passing = any(w.dep == "relcl" and w.head == head.i and w.lemma in PASSING for w in reading.words)
+    if passing or lexicon.kind_of(noun) is not None or noun in COUNTED_IN_SPACE:
+        return passing
+    verb = reading.words[head.head]
+    acts = (
+        head.dep == "nsubj" and verb.tag.startswith("VB") and verb.lemma not in ("be", "stand", "lie", "have", "look")
+    )
+    return acts or noun in HAPPENINGS
 
 
 READERS = (_ago, _recently, _between, _at, _first_last, _clause, _simple)

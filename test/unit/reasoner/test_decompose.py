@@ -77,7 +77,7 @@ when did you first see the trash can | when trash can | | | first
 when was the mug moved | when mug | | | change
 What time did you see the backpack? | when backpack | | |
 can you tell me when you last saw the dog | when dog | | | last
-was the mug moved | verify mug location | | |
+was the mug moved | verify mug location | | | change
 is the backpack still there | verify backpack location | | | now
 is the mug on the table | verify mug location | | |
 is the mug on the table red | verify mug color | target on table | |

@@ -1,0 +1,77 @@
+"""``r4 eval``: how right the answers are, measured against labels and truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
+PLANNERS = ("rules",)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group to the command line."""
+    group = typer.Typer(help="Measure how right the answers are.", no_args_is_help=True)
+    group.callback()(lambda: None)  # a group of one command is still a group
+    group.command("decompose")(decompose)
+    app.add_typer(group, name="eval")
+
+
+def decompose(
+    file: Annotated[Path, typer.Argument(help="JSONL: dataset, id, question, context, and optionally labels")],
+    planner: Annotated[str, typer.Option(help=f"who reads the questions: {', '.join(PLANNERS)}")] = "rules",
+    out: Annotated[Path | None, typer.Option(help="write the signature of each question here, as JSONL")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read questions, write what was understood of them, and score it against labels."""
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.evaluation import decompose as evaluation
+    from r4_ros.reasoner.decompose import plan
+
+    if planner not in PLANNERS:
+        raise InvalidArgument(f"there is no planner '{planner}'; there are: {', '.join(PLANNERS)}")
+    predictions = evaluation.predict(_shown(evaluation.read_questions(file)), plan)
+    if out is not None:
+        lines = [json.dumps(evaluation.row(p), ensure_ascii=False) for p in predictions]
+        _write(out, "".join(f"{line}\n" for line in lines))
+    found = evaluation.score(predictions)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        _print(found)
+
+
+def _shown(questions: list[Any]) -> Iterable[Any]:
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(questions, "reading", console=Console(stderr=True), transient=True)
+
+
+def _write(path: Path, text: str) -> None:
+    from r4_ros.core.errors import InvalidArgument
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidArgument(f"{path} can't be written: {error}") from error
+
+
+def _print(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("score", "value", "95 %", box=None)
+    for name, (low, high) in found.get("ci95", {}).items():
+        table.add_row(name, f"{found[name]:.3f}", f"{low:.3f} to {high:.3f}")
+    console = Console()
+    if found["labelled"]:
+        console.print(table)
+    console.print(
+        f"{found['n']} questions, {found['labelled']} labelled, {found['failed']} without a plan, "
+        f"{found['unsupported']} not answerable; p50 {found['ms_p50']} ms, p99 {found['ms_p99']} ms"
+    )

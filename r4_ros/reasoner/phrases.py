@@ -1,0 +1,247 @@
+"""Noun phrases in our own cut: names, adjectives, possessors, rooms, numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from r4_ros.reasoner import lexicon, words
+from r4_ros.reasoner.tokens import DETERMINER_TAGS, MODIFIER_TAGS, NOUN_TAGS, Word
+
+NEVER_NOUN = frozenset(
+    """o'clock left right front behind ago yes no there here now then last first still currently else please many much
+    location whereabouts position distance
+    far close near next other relative yesterday today tomorrow tonight oh hi hey hello thanks color colour""".split()
+)
+ORDINALS = tuple("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
+SIDE_NOUNS = frozenset("side hand corner end".split())
+INDEFINITE = lexicon.PERSONS | frozenset("something anything everything nothing".split())
+NUMBERS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """Tokens [start, end) with the head noun at ``head``; ``noun`` is its name in the singular."""
+
+    start: int
+    end: int
+    head: int
+    noun: str
+    modifiers: tuple[str, ...] = ()
+    room: str = ""
+    owner: str = ""
+    determiner: str = ""
+    plural: bool = False
+    proper: bool = False
+    number: int = 0
+
+    @property
+    def definite(self) -> bool:
+        """Whether one certain thing is meant."""
+        return self.determiner in ("the", "my", "your", "his", "her", "our", "their", "this", "that") or bool(
+            self.owner
+        )
+
+
+def noun_phrases(tokens: tuple[Word, ...]) -> list[NounPhrase]:
+    """All noun phrases, from left to right."""
+    named = _names(tokens)
+    found: list[NounPhrase] = []
+    i = 0
+    while i < len(tokens):
+        end = _run(tokens, named, i)
+        if end > i:
+            phrase = _phrase(tokens, named, i, end)
+            if phrase is not None:
+                found.append(phrase)
+            i = end
+        else:
+            i += 1
+    return found
+
+
+def _names(tokens: tuple[Word, ...]) -> dict[int, int]:
+    """Where the lexicon's names stand: start -> end; longest first. Single words only where they can be nouns."""
+    found: dict[int, int] = {}
+    i = 0
+    while i < len(tokens):
+        size = next((n for n in range(lexicon.LONGEST, 0, -1) if _is_name(tokens, i, n)), 0)
+        if size:
+            found[i] = i + size
+        i += max(size, 1)
+    return found
+
+
+def _is_name(tokens: tuple[Word, ...], i: int, n: int) -> bool:
+    if i + n > len(tokens):
+        return False
+    part = tokens[i : i + n]
+    if any(w.tag in ("DT", "PRP") or (w.tag == "IN" and w.lower != "of") for w in part):
+        return False
+    name = " ".join(w.lower for w in part)
+    lemma = " ".join([w.lower for w in part[:-1]] + [part[-1].lemma])
+    if n > 1:
+        return name in lexicon.VOCABULARY or lemma in lexicon.VOCABULARY
+    if name not in lexicon.VOCABULARY or part[0].tag in ("IN", "RP", "TO", "CC"):
+        return False
+    if part[0].tag in NOUN_TAGS:
+        return True
+    before = tokens[i - 1] if i else None
+    return (
+        before is None or before.tag in ("DT", "PRP$", "JJ", "JJR", "JJS", "CD", "POS") or part[0].tag in ("RB", "JJ")
+    )
+
+
+def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
+    """End of the longest noun phrase that starts here, or ``start``."""
+    i = start
+    while i < len(tokens) and tokens[i].tag in DETERMINER_TAGS and tokens[i].lower not in ("there", "which", "what"):
+        i += 1
+    if i == start and tokens[i].tag in ("VBG", "HYPH"):
+        return start
+    last = start
+    while i < len(tokens):
+        word = tokens[i]
+        if i in named:
+            i = last = named[i]
+        elif word.tag == "CD" and last == i > start:
+            numbered = i + 1 == len(tokens) or tokens[i + 1].tag not in MODIFIER_TAGS
+            return i + 1 if numbered and not re.search(r"[:.]", word.text) else last
+        elif _continues(tokens, start, last, i):
+            i += 1
+            if word.tag in NOUN_TAGS:
+                last = i
+        else:
+            break
+    return last
+
+
+def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
+    """Whether token i belongs to the noun phrase begun at ``start`` whose last noun ends at ``last``."""
+    word, noun_next = tokens[i], _noun_follows(tokens, i)
+    if word.tag == "POS":
+        return last == i
+    if word.lower in ("and", ",") and last == start and i > start:  # 'black and gray speaker'
+        return tokens[i - 1].tag == "JJ" and _noun_ahead(tokens, i + 1)
+    if word.tag == "HYPH":
+        return i > start and _noun_ahead(tokens, i + 1)
+    if word.tag not in MODIFIER_TAGS or not word.lower[0].isalnum():
+        return False
+    if i > start and (word.lower in INDEFINITE or (last == i and tokens[i - 1].lower in INDEFINITE)):
+        return False
+    if word.lower in NEVER_NOUN:
+        leads = word.lower in ("front", "other") or (word.lower in ORDINALS and last == start)
+        leads = leads or (word.lower in ("left", "right") and noun_next and tokens[i + 1].lower not in SIDE_NOUNS)
+        return leads and (noun_next or _noun_ahead(tokens, i + 1))
+    if word.tag in ("VBN", "VBG") and i == start:
+        return False
+    predicate = last > start and (word.lower in words.STATES or word.lower in words.COLORS)
+    return noun_next or not predicate
+
+
+def _noun_follows(tokens: tuple[Word, ...], i: int) -> bool:
+    return i + 1 < len(tokens) and tokens[i + 1].tag in NOUN_TAGS
+
+
+def _noun_ahead(tokens: tuple[Word, ...], i: int) -> bool:
+    """Whether only words before a noun stand between here and one."""
+    while i < len(tokens) and tokens[i].tag in MODIFIER_TAGS and tokens[i].tag not in NOUN_TAGS:
+        i += 1
+    return i < len(tokens) and tokens[i].tag in NOUN_TAGS and tokens[i].lower not in NEVER_NOUN
+
+
+def _phrase(tokens: tuple[Word, ...], named: dict[int, int], start: int, end: int) -> NounPhrase | None:
+    begin = start
+    determiner = ""
+    while begin < end and tokens[begin].tag in DETERMINER_TAGS:
+        determiner = tokens[begin].lower
+        begin += 1
+    if begin == end:
+        return None
+    owner = ""
+    apostrophe = next((i for i in range(end - 1, begin, -1) if tokens[i].tag == "POS"), -1)
+    if apostrophe >= 0:
+        owner = " ".join(w.lower for w in tokens[begin:apostrophe])
+        begin = apostrophe + 1
+    if begin == end or not (tokens[end - 1].tag in NOUN_TAGS | {"CD"} or end in named.values()):
+        return None
+    name_start = _name_start(tokens, named, begin, end)
+    noun, plural = _singular_name(tokens, name_start, end)
+    modifiers = _modifiers(tokens[begin:name_start])
+    name_words = noun.split()
+    room = ""
+    while len(name_words) > 1 and noun not in lexicon.VOCABULARY and not lexicon.is_room(noun):
+        first = name_words[0]
+        if lexicon.is_room_modifier(first):
+            room = first
+        elif len(name_words) > 2 and first in ("living", "dining") and name_words[1] == "room":
+            room, name_words = f"{first} room", name_words[1:]
+        elif first in words.COLORS or first in words.MATERIALS:
+            modifiers.append(first)
+        else:
+            break
+        name_words = name_words[1:]
+        noun = " ".join(name_words)
+    proper = tokens[end - 1].tag in ("NNP", "NNPS") and lexicon.kind_of(noun) is None
+    number = next((n for w in tokens[begin:name_start] if w.tag == "CD" and (n := _number(w.lower))), 0)
+    return NounPhrase(start, end, end - 1, noun, tuple(modifiers), room, owner, determiner, plural, proper, number)
+
+
+def _modifiers(tokens: tuple[Word, ...]) -> list[str]:
+    """The words before a name, hyphenated ones in one: 'hi-vis', 'l-shaped'."""
+    said: list[str] = []
+    joins = False
+    for word in tokens:
+        if word.tag == "HYPH":
+            joins = bool(said)
+        elif joins:
+            said[-1] = f"{said[-1]}-{word.lower}"
+            joins = False
+        elif word.tag not in ("CD", "RBS", "CC", ","):
+            said.append(word.lower)
+    return said
+
+
+def _number(word: str) -> int:
+    """A small whole number in words or digits; 0: none."""
+    return NUMBERS.get(word, int(word) if word.isdecimal() and len(word) < 4 else 0)
+
+
+def _name_start(tokens: tuple[Word, ...], named: dict[int, int], begin: int, end: int) -> int:
+    """Where the name in a noun phrase begins: a name of the lexicon, with nouns before it; else the trailing nouns."""
+    start = end - 1
+    for i in range(begin, end):
+        if named.get(i) == end:
+            start = i
+            break
+    while start > begin:
+        previous = tokens[start - 1]
+        if previous.tag == "HYPH" and start - 2 >= begin:
+            start -= 2
+        elif _belongs(previous, tokens[start]):
+            start -= 1
+        else:
+            break
+    return start
+
+
+def _belongs(previous: Word, word: Word) -> bool:
+    """Whether a word before a name is part of it: a noun, the noun before a number, 'living' of 'living room'."""
+    if previous.lower.endswith("most") or word.lower in words.ANYTHING:
+        return False
+    if previous.lower in ("living", "dining"):
+        return word.lower == "room"
+    return (previous.tag in NOUN_TAGS or word.tag == "CD") and previous.lower not in NEVER_NOUN
+
+
+def _singular_name(tokens: tuple[Word, ...], start: int, end: int) -> tuple[str, bool]:
+    head = tokens[end - 1]
+    parts = [w.lower for w in tokens[start : end - 1] if w.tag != "HYPH"]
+    name = " ".join([*parts, head.lower])
+    plural = head.tag in ("NNS", "NNPS")
+    if name in lexicon.PERSONS:
+        return "person", head.lower == "people"
+    if name in lexicon.ALWAYS_PLURAL or (name in lexicon.KIND_OF and not plural):
+        return name, plural
+    last = lexicon.IRREGULAR.get(head.lower, head.lemma if plural else head.lower)
+    return " ".join([*parts, last]), plural or head.lower in lexicon.IRREGULAR

@@ -1,0 +1,74 @@
+"""Words of a question as the parser has them, with the tags put right that a small model gets wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from r4_ros.reasoner import lexicon
+
+NOUN_TAGS = frozenset("NN NNS NNP NNPS".split())
+MODIFIER_TAGS = frozenset("JJ JJR JJS CD VBN VBG HYPH AFX RBS ADD".split()) | NOUN_TAGS
+DETERMINER_TAGS = frozenset("DT PRP$ PDT WDT WP$".split())
+NOMINAL = frozenset("nsubj nsubjpass dobj pobj attr".split())
+MEASURED = frozenset("nearest closest next close near nearer farthest furthest adjacent".split())
+
+
+@dataclass(frozen=True)
+class Word:
+    """One token: lower-case text, lemma, Penn tag, dependency and head as spaCy has them."""
+
+    i: int
+    text: str
+    lower: str
+    lemma: str
+    tag: str
+    dep: str
+    head: int
+
+
+def mended(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Tags that a small model gets wrong in questions, put right by what the words around them ask for."""
+    right = [replace(w, tag="NN") if _is_nominal(tokens, w) or _is_no_verb(tokens, w) else w for w in tokens]
+    right = [replace(w, tag="VBN") if w.tag == "NN" and w.i and tokens[w.i - 1].lower == "be" else w for w in right]
+    verb = _swallowed_verb(tokens)
+    if verb >= 0:
+        right[verb] = replace(tokens[verb], tag="VB")
+    return tuple(right)
+
+
+def _is_nominal(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the blind', 'the aquarium': an adjective that stands for a noun, as no noun follows its article."""
+    if (
+        word.tag not in ("JJ", "JJR")
+        or word.dep not in NOMINAL
+        or not word.i
+        or tokens[word.i - 1].tag not in DETERMINER_TAGS
+    ):
+        return False
+    return word.i + 1 == len(tokens) or tokens[word.i + 1].tag not in MODIFIER_TAGS
+
+
+def _is_no_verb(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'nearest to dock 3', 'cotton swabs', 'the door handle?': a noun that was taken for a verb."""
+    if word.tag not in ("VB", "VBP") or not word.i:
+        return False
+    before = tokens[word.i - 1]
+    if before.tag == "TO":
+        return word.i > 1 and tokens[word.i - 2].lower in MEASURED
+    last = word.i + 1 == len(tokens) or tokens[word.i + 1].tag == "."
+    if last and before.tag in NOUN_TAGS:
+        return not any(w.tag in ("MD", "TO", "VBD") or w.lemma == "do" for w in tokens[: word.i])
+    return word.dep == "compound"
+
+
+def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
+    """'did the pillow move': after do, its verb was taken for the last noun of the subject; -1: there is a verb."""
+    do = next((w.i for w in tokens if w.lower in ("did", "does", "do") and w.i + 2 < len(tokens)), -1)
+    if do < 0 or tokens[do + 1].tag in ("PRP", "EX") or any(w.tag in ("VB", "VBP") for w in tokens[do + 1 :]):
+        return -1
+    end = do + 1
+    while end < len(tokens) and tokens[end].tag in DETERMINER_TAGS | MODIFIER_TAGS | {"POS"}:
+        end += 1
+    last = end - 1
+    nouns = sum(t.tag in NOUN_TAGS for t in tokens[do + 1 : end])
+    return last if nouns > 1 and tokens[last].tag == "NN" and lexicon.exact_kind(tokens[last].lower) is None else -1
