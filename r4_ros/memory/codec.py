@@ -14,6 +14,7 @@ from r4_ros.core.pose_array import PoseArray
 
 _VEC3, _POSE, _BOX, _MATRIX3 = struct.Struct("<3d"), struct.Struct("<7d"), struct.Struct("<10d"), struct.Struct("<9d")
 _SMALL_POSE, _SMALL_BOX, _SMALL_MATRIX3 = struct.Struct("<7f"), struct.Struct("<10f"), struct.Struct("<9f")
+_SYMMETRIC3 = struct.Struct("<6f")
 
 
 def pack_vec3(v: Vec3) -> bytes:
@@ -52,19 +53,45 @@ def pack_box(box: Box, small: bool = False) -> bytes:
     return packer.pack(*box.pose.position, *box.pose.orientation, *box.extent)
 
 
+def single(box: Box) -> Box:
+    """The box with its numbers rounded to what float32 can say (a tenth of a millimetre at a kilometre)."""
+    v = _SMALL_BOX.unpack(_SMALL_BOX.pack(*box.pose.position, *box.pose.orientation, *box.extent))
+    return Box(Pose(v[:3], v[3:7]), v[7:])
+
+
 def unpack_box(blob: bytes) -> Box:
     """What ``pack_box`` made, of either size."""
     v = (_BOX if len(blob) == _BOX.size else _SMALL_BOX).unpack(blob)
     return Box(Pose(v[:3], v[3:7]), v[7:])
 
 
-def pack_matrix3(matrix: Matrix3, small: bool = False) -> bytes:
-    """72 bytes, or 36 in float32."""
-    return (_SMALL_MATRIX3 if small else _MATRIX3).pack(*matrix)
+def pack_exact_box(box: Box) -> bytes:
+    """40 bytes where float32 says the same, else 80."""
+    values = (*box.pose.position, *box.pose.orientation, *box.extent)
+    small = _SMALL_BOX.pack(*values)
+    return small if _SMALL_BOX.unpack(small) == values else _BOX.pack(*values)
+
+
+def pack_matrix3(matrix: Matrix3) -> bytes:
+    """36 bytes, in float32."""
+    return _SMALL_MATRIX3.pack(*matrix)
+
+
+def pack_exact_matrix3(matrix: Matrix3) -> bytes:
+    """24 bytes for a symmetric one of which float32 says the same, else 72."""
+    a, b, c, d, e, f, g, h, i = matrix
+    if (b, c, f) == (d, g, h):
+        small = _SYMMETRIC3.pack(a, b, c, e, f, i)
+        if _SYMMETRIC3.unpack(small) == (a, b, c, e, f, i):
+            return small
+    return _MATRIX3.pack(*matrix)
 
 
 def unpack_matrix3(blob: bytes) -> Matrix3:
-    """What ``pack_matrix3`` made, of either size."""
+    """What ``pack_matrix3`` or ``pack_exact_matrix3`` made."""
+    if len(blob) == _SYMMETRIC3.size:
+        a, b, c, e, f, i = _SYMMETRIC3.unpack(blob)
+        return a, b, c, b, e, f, c, f, i
     return cast(Matrix3, (_MATRIX3 if len(blob) == _MATRIX3.size else _SMALL_MATRIX3).unpack(blob))
 
 

@@ -7,6 +7,7 @@ A link is withdrawn when the gone entry is seen at its old place again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,13 +29,15 @@ class MoveFinder:
     """Links new entries with gone ones."""
 
     def __init__(self, index: Index, config: MemoryConfig) -> None:
-        self._index = index
-        self._config = config
+        self._index, self._similarity = index, config.label_similarity
 
     def link(self, working: Working, slot: int, context: FrameContext) -> list[StoredEvent]:
         """After the entry in ``slot`` appeared or went: link it, or note what it may be."""
         asked = working.get(slot)
-        similar = self._lookalikes(working, asked.entry)
+        labels = self._index.labels.all_alike(asked.entry.label, asked.entry.label_embedding, self._similarity)
+        if not any(map(self._index.gone.get, labels)) and not any(map(_is_gone, working.changed())):
+            return []
+        similar = self._lookalikes(working, asked.entry, labels)
         gone = [s for s in similar if _is_gone(s.entry) and s.entry.entry_id not in self._index.successors]
         if not gone:
             return []
@@ -78,27 +81,17 @@ class MoveFinder:
         working.put(replace(new, entry=entry))
         return [happenings.linked_as_moved(old.entry, entry, new.slot, context)]
 
-    def _lookalikes(self, working: Working, entry: Entry) -> list[StoredEntry]:
+    def _lookalikes(self, working: Working, entry: Entry, labels: Sequence[int]) -> list[StoredEntry]:
         """Entries of the same agent and map that look like this one, itself included; none where there are many."""
         index = self._index
-        codes = [code for code, text in enumerate(index.labels.texts) if self._alike(entry, text, code)]
         columns = index.entries
-        mask = (columns["agent"] == index.agents.find(entry.agent_id)) & np.isin(columns["label"], codes)
+        mask = (columns["agent"] == index.agents.find(entry.agent_id)) & np.isin(columns["label"], labels)
         mask &= columns["alive"] & (columns["map"] == index.maps.find(entry.map_id))
         slots = set(np.flatnonzero(mask).tolist())
         slots |= {s.slot for s in working.added() if _same_kind(s.entry, entry)}
         if len(slots) > _MOST_LOOKALIKES:
             return []
         return [s for s in map(working.get, sorted(slots)) if _resemble(s.entry, entry)]
-
-    def _alike(self, entry: Entry, label: str, code: int) -> bool:
-        if label.casefold() == entry.label.casefold():
-            return True
-        embedding = entry.label_embedding
-        vector = None if embedding is None else self._index.labels.vector(embedding.model, code)
-        if embedding is None or vector is None:
-            return False
-        return float(vector @ embedding.vector) >= self._config.label_similarity
 
 
 def _is_gone(entry: Entry) -> bool:

@@ -1,11 +1,9 @@
-"""Entries in the SQLite store: an entry is one row, its stays, sightings and presence are rows of their own."""
+"""Entries in the SQLite store: one row each, with the last stay, sighting and presence; see ``sqlite_parts``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from r4_ros.core.model import (
@@ -25,46 +23,40 @@ from r4_ros.memory.codec import (
     load_attributes,
     load_list,
     load_pairs,
-    pack_box,
-    pack_matrix3,
     pack_vector,
-    unpack_box,
-    unpack_matrix3,
     unpack_vector,
 )
 from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.sqlite_parts import COLUMNS, Groups, Parts, PartTables, last_parts, part_row, parts_row, stay_of
 from r4_ros.memory.store import EntryChange, StoredEntry
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-_ENTRY_COLUMNS = (
+_OWN_COLUMNS = (
     "slot, entry_id, agent_id, session, map_id, revision, label, votes, description, attributes, label_vector, "
     "description_vector, visibility, confidence, count, state, motion, moved_from, maybe_same_as, absent_first, "
     "absent_count"
 )
-_UPSERT_ENTRY = (
-    f"INSERT INTO entry({_ENTRY_COLUMNS}) VALUES ({', '.join('?' * 21)}) ON CONFLICT(slot) DO UPDATE SET "
-    + (
-        ", ".join(
-            f"{name} = excluded.{name}" for name in _ENTRY_COLUMNS.split(", ") if name not in ("slot", "entry_id")
-        )
-    )
+_COLUMNS = f"{_OWN_COLUMNS}, {COLUMNS}"
+_COUNTS = [_COLUMNS.split(", ").index(name) for name in ("stays", "sightings", "presences")]
+_OWN, _ALL = _OWN_COLUMNS.count(",") + 1, _COLUMNS.count(",") + 1
+_CHANGED = [name for name in _COLUMNS.split(", ") if name not in ("slot", "entry_id")]
+_UPSERT = (
+    f"INSERT INTO entry({_COLUMNS}) VALUES ({', '.join('?' * _ALL)}) "
+    f"ON CONFLICT(slot) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _CHANGED)}"
 )
-_SELECT_ENTRIES = (
-    f"SELECT {_ENTRY_COLUMNS}, vector.model, vector.data FROM entry LEFT JOIN vector ON vector_no = description_vector"
+_SEEN_COLUMNS = (
+    f"session, revision, votes, visibility, confidence, count, state, motion, absent_first, absent_count, {COLUMNS}"
+)
+_UPDATE_SEEN = f"UPDATE entry SET {', '.join(f'{name} = ?' for name in _SEEN_COLUMNS.split(', '))} WHERE slot = ?"
+"""For an entry of which no words changed: what a sighting changes."""
+_SELECT = (
+    f"SELECT {_COLUMNS}, vector.model, vector.data FROM entry LEFT JOIN vector ON vector_no = description_vector "
+    "WHERE merged_into IS NULL"
 )
 _MOST_KNOWN = 20_000
 """Vectors, and numbers of vectors, that are remembered; the rest is read again."""
-_PART_TABLES = {
-    "stay": "slot, n, start_ns, end_ns, anchor_id, box, covariance, count, whole, revision",
-    "sighting": "slot, n, start_ns, end_ns",
-    "presence": "slot, n, start_earliest_ns, start_ns, last_seen_ns, end_ns",
-}
-_REPLACE_PART = {
-    table: f"INSERT OR REPLACE INTO {table}({columns}) VALUES ({', '.join('?' * (columns.count(',') + 1))})"
-    for table, columns in _PART_TABLES.items()
-}
 _CHUNK = 500
 
 
@@ -72,25 +64,22 @@ class EntryTable:
     """Reads and writes entries; writing happens inside the caller's transaction."""
 
     def __init__(self, file: SqliteFile) -> None:
-        self._file = file
+        self._file, self._parts = file, PartTables(file)
         self._vector_numbers: dict[tuple[str, str], int] = {}
         self._embeddings: dict[int, Embedding] = {}
 
     def write(self, changes: Sequence[EntryChange]) -> None:
         """Write what differs between before and after."""
-        self._file.execute_many(_UPSERT_ENTRY, [self._entry_row(change.after) for change in changes])
-        for table in _PART_TABLES:
-            rows: list[tuple[Any, ...]] = []
-            for change in changes:
-                before, after = _parts(change.before, table), _parts(change.after, table)
-                slot = change.after.slot
-                for n, part in enumerate(after):
-                    if n >= len(before) or before[n] != part:
-                        rows.append((slot, n, *_part_row(part)))
-                if len(before) > len(after):
-                    self._file.execute(f"DELETE FROM {table} WHERE slot = ? AND n >= ?", (slot, len(after)))
+        whole, seen = list[Row](), list[Row]()
+        for change in changes:
+            if change.before is not None and _same_words(change.before.entry, change.after.entry):
+                seen.append(_seen_row(change.after))
+            else:
+                whole.append((*self._own_row(change.after), *parts_row(change.after.entry)))
+        for sql, rows in ((_UPSERT, whole), (_UPDATE_SEEN, seen)):
             if rows:
-                self._file.execute_many(_REPLACE_PART[table], rows)
+                self._file.execute_many(sql, rows)
+        self._parts.write(changes)
 
     def keep_vectors(self, observations: Iterable[Observation]) -> None:
         """Keep what labels and descriptions mean also where no entry took them over."""
@@ -101,8 +90,10 @@ class EntryTable:
 
     def snapshot(self, stored: StoredEntry) -> str:
         """An entry as text, for a record of what it was."""
-        parts = {table: [_part_row(part) for part in _parts(stored, table)] for table in _PART_TABLES}
-        return json.dumps({"entry": self._entry_row(stored), **parts}, ensure_ascii=False, default=bytes.hex)
+        e = stored.entry
+        parts: dict[str, Parts] = {"stay": e.stays, "sighting": e.sightings, "presence": e.presence}
+        rows = {name: [part_row(part) for part in some] for name, some in parts.items()}
+        return json.dumps({"entry": self._own_row(stored), **rows}, ensure_ascii=False, default=bytes.hex)
 
     def restored(self, text: str) -> StoredEntry:
         """The entry that ``snapshot`` made a text of."""
@@ -111,31 +102,35 @@ class EntryTable:
         sightings = tuple(Interval(*row) for row in record["sighting"])
         presence = tuple(Presence(*row) for row in record["presence"])
         row, described = tuple(record["entry"]), self._embedding(record["entry"][11])
-        return self._stored(row, tuple(map(_stay, stays)), sightings, presence, described)
+        return self._stored(row, tuple(map(stay_of, stays)), sightings, presence, described)
 
     def read(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
         """Whole entries by slot, ascending, without merged ones; None: all."""
         if slots is None:
-            yield from self._read_where("WHERE 1", ())
+            yield from self._read(self._file.iterate(f"{_SELECT} ORDER BY slot"), self._parts.read(None))
             return
         ordered = sorted(slots)
         for i in range(0, len(ordered), _CHUNK):
             chunk = ordered[i : i + _CHUNK]
-            yield from self._read_where(f"WHERE slot IN ({', '.join('?' * len(chunk))})", chunk)
+            among = f"slot IN ({', '.join('?' * len(chunk))})"
+            rows = self._file.execute(f"{_SELECT} AND {among} ORDER BY slot", chunk)
+            longer = [row[0] for row in rows if max(row[i] for i in _COUNTS) > 1]
+            yield from self._read(rows, self._parts.read(longer))
 
-    def _read_where(self, where: str, parameters: Sequence[int]) -> Iterator[StoredEntry]:
-        parts = {table: _Groups(self._part_rows(table, where, parameters)) for table in _PART_TABLES}
-        for row in self._file.iterate(f"{_SELECT_ENTRIES} {where} AND merged_into IS NULL ORDER BY slot", parameters):
-            stays = tuple(_stay(r) for r in parts["stay"].of(row[0]))
-            sightings = tuple(Interval(r[2], r[3]) for r in parts["sighting"].of(row[0]))
-            presence = tuple(Presence(*r[2:]) for r in parts["presence"].of(row[0]))
-            described = None if row[11] is None else Embedding(row[21], unpack_vector(row[22]))
-            yield self._stored(row, stays, sightings, presence, described)
+    def _read(self, rows: Iterable[Row], earlier: Groups) -> Iterator[StoredEntry]:
+        for row in rows:
+            slot = row[0]
+            stay, sighting, presence = last_parts(row[_OWN:_ALL])
+            described = None if row[11] is None else Embedding(row[_ALL], unpack_vector(row[_ALL + 1]))
+            yield self._stored(
+                row,
+                (*earlier.stays(slot), stay),
+                (*earlier.sightings(slot), sighting),
+                (*earlier.presence(slot), presence),
+                described,
+            )
 
-    def _part_rows(self, table: str, where: str, parameters: Sequence[int]) -> Iterator[Row]:
-        return self._file.iterate(f"SELECT {_PART_TABLES[table]} FROM {table} {where} ORDER BY slot, n", parameters)
-
-    def _entry_row(self, stored: StoredEntry) -> tuple[Any, ...]:
+    def _own_row(self, stored: StoredEntry) -> tuple[Any, ...]:
         e = stored.entry
         return (
             stored.slot,
@@ -232,48 +227,32 @@ def _remember(known: dict[Key, Value], key: Key, value: Value) -> None:
     known[key] = value
 
 
-class _Groups:
-    """Rows sorted by slot, handed out slot after slot."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._groups = groupby(rows, key=itemgetter(0))
-        self._next = next(self._groups, None)
-
-    def of(self, slot: int) -> list[Row]:
-        while self._next is not None and self._next[0] < slot:
-            self._next = next(self._groups, None)
-        if self._next is None or self._next[0] != slot:
-            return []
-        rows = list(self._next[1])
-        self._next = next(self._groups, None)
-        return rows
-
-
-def _parts(stored: StoredEntry | None, table: str) -> tuple[Stay | Interval | Presence, ...]:
-    if stored is None:
-        return ()
-    entry = stored.entry
-    if table == "stay":
-        return entry.stays
-    return entry.sightings if table == "sighting" else entry.presence
-
-
-def _part_row(part: Stay | Interval | Presence) -> tuple[Any, ...]:
-    if isinstance(part, Interval):
-        return part.start, part.end
-    if isinstance(part, Presence):
-        return part.start_earliest, part.start, part.last_seen, part.end
+def _same_words(before: Entry, after: Entry) -> bool:
+    """Whether an entry differs at most in what ``_SEEN_COLUMNS`` say."""
     return (
-        part.interval.start,
-        part.interval.end,
-        part.anchor_id,
-        pack_box(part.box),
-        pack_matrix3(part.position_covariance),
-        part.count,
-        part.whole,
-        part.revision,
+        before.label == after.label
+        and before.description == after.description
+        and before.label_embedding is after.label_embedding
+        and before.description_embedding is after.description_embedding
+        and before.attributes == after.attributes
+        and before.moved_from == after.moved_from
+        and before.maybe_same_as == after.maybe_same_as
     )
 
 
-def _stay(row: Row) -> Stay:
-    return Stay(Interval(row[2], row[3]), row[4], unpack_box(row[5]), unpack_matrix3(row[6]), row[7], row[8], row[9])
+def _seen_row(stored: StoredEntry) -> Row:
+    e = stored.entry
+    return (
+        e.session,
+        e.revision,
+        dump(e.label_votes),
+        int(e.visibility),
+        e.confidence,
+        e.count,
+        int(e.state),
+        int(e.motion),
+        stored.absent_first,
+        stored.absent_count,
+        *parts_row(e),
+        stored.slot,
+    )

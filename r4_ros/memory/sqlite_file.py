@@ -41,13 +41,19 @@ class SqliteFile:
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """Run one statement and return all its rows. Raises StoreError."""
-        with self._lock, translated(self.path):
-            return self._connection.execute(sql, parameters).fetchall()
+        try:
+            with self._lock:
+                return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise _store_error(self.path, error) from error
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row; inside a transaction. Raises StoreError."""
-        with self._lock, translated(self.path):
-            self._connection.executemany(sql, rows)
+        try:
+            with self._lock:
+                self._connection.executemany(sql, rows)
+        except sqlite3.Error as error:
+            raise _store_error(self.path, error) from error
 
     def iterate(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """The rows of one statement in portions, for tables that are too large for a list."""

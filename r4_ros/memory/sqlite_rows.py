@@ -26,7 +26,7 @@ from r4_ros.memory.store import Passed, StoredEpisode, StoredEvent, TrailRecord
 
 def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[Any, ...]:
     """The row of an observation."""
-    covariance = pack_matrix3(o.position_covariance, small=True) if any(o.position_covariance) else None
+    covariance = pack_matrix3(o.position_covariance) if any(o.position_covariance) else None
     return (
         frame_id,
         o.index,

@@ -14,6 +14,7 @@ from r4_ros.memory.codec import dump, pack_known_pose, pack_pose
 from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.sqlite_merges import MergeTable
+from r4_ros.memory.sqlite_parts import LAST_IN_ENTRY
 from r4_ros.memory.sqlite_prune import Pruned, prune, pruned_before
 from r4_ros.memory.store import CorrectionChange, EntryChange, MergeChange, MergeRecord
 
@@ -123,7 +124,8 @@ class SqliteUpkeep:
     def counts(self) -> dict[str, int]:
         """Number of rows by kind."""
         kinds: Sequence[str] = (*_KINDS, "correction", "merge")
-        return {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
+        counts = {kind: int(self._file.execute(f"SELECT count(*) FROM {kind}")[0][0]) for kind in kinds}
+        return {kind: count + counts["entry"] * (kind in LAST_IN_ENTRY) for kind, count in counts.items()}
 
     def problems(self) -> list[str]:
         """What an integrity check finds; empty: sound."""

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, vec3
+from r4_ros.core.geometry import bounds, compose, inverse, quat_conjugate, rotate_covariance, rotation_matrix, vec3
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -34,6 +34,7 @@ from r4_ros.core.model import (
 )
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.codec import single
 
 _UNKNOWN_VARIANCE = 0.05**2
 _LEAST_VARIANCE = 0.01**2
@@ -121,13 +122,13 @@ def has_moved(stay: Stay, seen: Seen, context: FrameContext) -> bool:
 def new_stay(seen: Seen, extent: Vec3, context: FrameContext) -> Stay:
     """A stay that begins with this sighting, on the frame's anchor."""
     back = inverse(context.anchor.pose_in_map)
+    turn = rotation_matrix(back.orientation)
+    covariance = turn @ _usable(_squares([seen.covariance])) @ turn.T
     return Stay(
         interval=Interval(context.stamp_ns, FOREVER),
         anchor_id=context.anchor.anchor_id,
-        box=Box(compose(back, Pose(seen.centre)), extent),
-        position_covariance=rotate_covariance(
-            back.orientation, cast(Matrix3, tuple(_usable(_squares([seen.covariance])).ravel().tolist()))
-        ),
+        box=single(Box(compose(back, Pose(seen.centre)), extent)),
+        position_covariance=_singles(covariance)[0],
         count=1,
         whole=int(seen.whole),
         revision=context.revision,
@@ -154,14 +155,17 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
     low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
     centres = (_transposed(rotation) @ ((low + high) / 2 - position)[..., None])[..., 0].tolist()
-    extents, covariances = (high - low).tolist(), fused.reshape(-1, 9).tolist()
+    extents, covariances = (high - low).tolist(), _singles(fused)
+    turns = {stay.anchor_id: quat_conjugate(context.anchor_of(stay).pose_in_map.orientation) for stay in stays}
     return [
-        replace(
-            stay,
-            count=stay.count + 1,
-            whole=stay.whole + int(s.whole),
-            box=Box(Pose(tuple(centre), inverse(context.anchor_of(stay).pose_in_map).orientation), tuple(extent)),
-            position_covariance=cast(Matrix3, tuple(covariance)) if s.whole else stay.position_covariance,
+        Stay(
+            stay.interval,
+            stay.anchor_id,
+            single(Box(Pose(tuple(centre), turns[stay.anchor_id]), tuple(extent))),
+            covariance if s.whole else stay.position_covariance,
+            stay.count + 1,
+            stay.whole + int(s.whole),
+            stay.revision,
         )
         for stay, s, centre, extent, covariance in zip(stays, seen, centres, extents, covariances, strict=True)
     ]
@@ -243,6 +247,12 @@ def _squares(covariances: Sequence[Matrix3]) -> FloatArray:
 
 def _transposed(matrices: FloatArray) -> FloatArray:
     return np.swapaxes(matrices, 1, 2)
+
+
+def _singles(covariances: FloatArray) -> list[Matrix3]:
+    """Symmetric, with the numbers rounded to what float32 can say, as ``single`` does."""
+    symmetric = ((covariances + _transposed(covariances)) / 2).astype(np.float32).reshape(-1, 9)
+    return cast(list[Matrix3], list(map(tuple, symmetric.tolist())))
 
 
 def _possible(covariances: FloatArray) -> FloatArray:

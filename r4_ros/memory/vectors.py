@@ -13,6 +13,9 @@ from r4_ros.memory.codec import as_stored
 from r4_ros.memory.cosines import UnitVectors
 from r4_ros.memory.tables import Codes, Table
 
+_MOST_KEPT = 4096
+"""Texts of which it is remembered what is alike."""
+
 CodeArray = npt.NDArray[np.int64]
 
 
@@ -22,6 +25,9 @@ class TextVectors:
     def __init__(self) -> None:
         self._codes = Codes()
         self._models: dict[str, _Model] = {}
+        self._folded = 0
+        self._same_word: dict[str, list[int]] = {}
+        self._alike: dict[tuple[str, str, float], tuple[int, list[int]]] = {}
 
     @property
     def texts(self) -> list[str]:
@@ -71,6 +77,23 @@ class TextVectors:
             if x is not None and y is not None:
                 return float(x @ y) >= threshold
         return False
+
+    def all_alike(self, text: str, embedding: Embedding | None, threshold: float) -> list[int]:
+        """The codes of all texts that are the same but for case, or as similar as that by the embedding's model."""
+        for code in range(self._folded, len(self.texts)):
+            self._same_word.setdefault(self.texts[code].casefold(), []).append(code)
+        self._folded = len(self.texts)
+        same = self._same_word.get(text.casefold(), [])
+        known = None if embedding is None else self._models.get(embedding.model)
+        if embedding is None or known is None:
+            return same
+        key, vectors = (text, embedding.model, threshold), len(known.vectors)
+        if self._alike.get(key, (-1,))[0] != vectors:
+            if len(self._alike) >= _MOST_KEPT:
+                self._alike.clear()
+            rows, _ = known.vectors.above(embedding.vector, threshold)
+            self._alike[key] = vectors, known.codes_of(rows).tolist()
+        return sorted({*same, *self._alike[key][1]})
 
     def complete(self, embedder: Embedder) -> None:
         """Embed the texts that lack a vector of this model."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+from r4_ros.core.model import Entry
 from r4_ros.memory.store import EntryChange, MemoryStore, StoredEntry
 
 CACHE_ENTRIES = 50_000
@@ -69,6 +70,10 @@ class Working:
     def added(self) -> list[StoredEntry]:
         """The entries that are new with this frame."""
         return [self._after[slot] for slot, before in self._before.items() if before is None]
+
+    def changed(self) -> Iterable[Entry]:
+        """The entries that this frame changed or made so far, as they are now."""
+        return (stored.entry for stored in self._after.values())
 
     def changes(self) -> tuple[EntryChange, ...]:
         """What to store, by slot."""

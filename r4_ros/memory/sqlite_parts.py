@@ -1,0 +1,174 @@
+"""Stays, sightings and presence of entries in the SQLite store.
+
+The last one of each stands in the entry's own row, since that is what a sighting changes; those before it are rows of
+tables of their own, written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from r4_ros.core.model import FOREVER, Entry, Interval, Presence, Stay
+from r4_ros.memory.codec import pack_exact_box, pack_exact_matrix3, unpack_box, unpack_matrix3
+from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.store import EntryChange
+
+Part = Stay | Interval | Presence
+Parts = Sequence[Part]
+
+_TABLES = {
+    "stay": "slot, n, start_ns, end_ns, anchor_id, box, covariance, count, whole, revision",
+    "sighting": "slot, n, start_ns, end_ns",
+    "presence": "slot, n, start_earliest_ns, start_ns, last_seen_ns, end_ns",
+}
+LAST_IN_ENTRY = frozenset(_TABLES)
+"""The tables that lack the last row of each entry."""
+_REPLACE = {
+    table: f"INSERT OR REPLACE INTO {table}({columns}) VALUES ({', '.join('?' * (columns.count(',') + 1))})"
+    for table, columns in _TABLES.items()
+}
+COLUMNS = (
+    "stays, stay_start_ns, stay_end_ns, stay_anchor, stay_box, stay_covariance, stay_count, stay_whole, stay_revision, "
+    "sightings, sighting_start_ns, sighting_end_ns, presences, present_earliest_ns, present_start_ns, present_seen_ns, "
+    "present_end_ns"
+)
+"""Of the entry's row: how many of each there are, and the last one. The end of what is open is NULL."""
+_CHUNK = 500
+
+
+def parts_row(entry: Entry) -> tuple[Any, ...]:
+    """The values of ``COLUMNS``."""
+    stay, seen, present = entry.stays[-1], entry.sightings[-1], entry.presence[-1]
+    interval = stay.interval
+    return (
+        len(entry.stays),
+        interval.start,
+        None if interval.end == FOREVER else interval.end,
+        stay.anchor_id,
+        pack_exact_box(stay.box),
+        pack_exact_matrix3(stay.position_covariance),
+        stay.count,
+        stay.whole,
+        stay.revision,
+        len(entry.sightings),
+        seen.start,
+        seen.end,
+        len(entry.presence),
+        present.start_earliest,
+        present.start,
+        present.last_seen,
+        None if present.end == FOREVER else present.end,
+    )
+
+
+def last_parts(row: Row) -> tuple[Stay, Interval, Presence]:
+    """What ``parts_row`` made a row of."""
+    until, end = (FOREVER if row[i] is None else row[i] for i in (2, 16))
+    stay = Stay(Interval(row[1], until), row[3], unpack_box(row[4]), unpack_matrix3(row[5]), row[6], row[7], row[8])
+    return stay, Interval(row[10], row[11]), Presence(row[13], row[14], row[15], end)
+
+
+class PartTables:
+    """What came before the last parts of entries."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    def write(self, changes: Sequence[EntryChange]) -> None:
+        """Write what differs between before and after; inside the caller's transaction."""
+        for table in _TABLES:
+            rows: list[Row] = []
+            for change in changes:
+                after = _of(change.after.entry, table)[:-1]
+                before = () if change.before is None else _of(change.before.entry, table)[:-1]
+                if before != after:
+                    rows += self._differing(table, change.after.slot, before, after)
+            if rows:
+                self._file.execute_many(_REPLACE[table], rows)
+
+    def _differing(self, table: str, slot: int, before: Parts, after: Parts) -> list[Row]:
+        if len(before) > len(after):
+            self._file.execute(f"DELETE FROM {table} WHERE slot = ? AND n >= ?", (slot, len(after)))
+        return [(slot, n, *part_row(part)) for n, part in enumerate(after) if n >= len(before) or before[n] is not part]
+
+    def read(self, slots: Sequence[int] | None) -> Groups:
+        """All rows, or those of some slots, which may be none."""
+        if slots is None:
+            return Groups({table: self._file.iterate(self._select(table, "")) for table in _TABLES})
+        if not slots:
+            return Groups(dict.fromkeys(_TABLES, ()))
+        return Groups({table: self._of_slots(table, slots) for table in _TABLES})
+
+    def _of_slots(self, table: str, slots: Sequence[int]) -> list[Row]:
+        rows: list[Row] = []
+        for i in range(0, len(slots), _CHUNK):
+            chunk = slots[i : i + _CHUNK]
+            where = f"WHERE slot IN ({', '.join('?' * len(chunk))})"
+            rows += self._file.execute(self._select(table, where), chunk)
+        return rows
+
+    @staticmethod
+    def _select(table: str, where: str) -> str:
+        return f"SELECT {_TABLES[table]} FROM {table} {where} ORDER BY slot, n"
+
+
+class Groups:
+    """Rows of the part tables, each sorted by slot, handed out slot after slot."""
+
+    def __init__(self, rows: Mapping[str, Iterable[Row]]) -> None:
+        self._groups = {table: groupby(of_table, key=itemgetter(0)) for table, of_table in rows.items()}
+        self._next = {table: next(groups, None) for table, groups in self._groups.items()}
+
+    def stays(self, slot: int) -> tuple[Stay, ...]:
+        """The stays of a slot but the last."""
+        return tuple(map(stay_of, self._of("stay", slot)))
+
+    def sightings(self, slot: int) -> tuple[Interval, ...]:
+        """The sightings of a slot but the last."""
+        return tuple(Interval(row[2], row[3]) for row in self._of("sighting", slot))
+
+    def presence(self, slot: int) -> tuple[Presence, ...]:
+        """The presence of a slot but the last."""
+        return tuple(Presence(*row[2:]) for row in self._of("presence", slot))
+
+    def _of(self, table: str, slot: int) -> list[Row]:
+        group = self._next[table]
+        while group is not None and group[0] < slot:
+            group = self._next[table] = next(self._groups[table], None)
+        if group is None or group[0] != slot:
+            return []
+        rows = list(group[1])
+        self._next[table] = next(self._groups[table], None)
+        return rows
+
+
+def stay_of(row: Row) -> Stay:
+    """The stay of a row of its table."""
+    return Stay(Interval(row[2], row[3]), row[4], unpack_box(row[5]), unpack_matrix3(row[6]), row[7], row[8], row[9])
+
+
+def part_row(part: Part) -> Row:
+    """A row of a part's table, but for its slot and number."""
+    if isinstance(part, Interval):
+        return part.start, part.end
+    if isinstance(part, Presence):
+        return part.start_earliest, part.start, part.last_seen, part.end
+    return (
+        part.interval.start,
+        part.interval.end,
+        part.anchor_id,
+        pack_exact_box(part.box),
+        pack_exact_matrix3(part.position_covariance),
+        part.count,
+        part.whole,
+        part.revision,
+    )
+
+
+def _of(entry: Entry, table: str) -> Parts:
+    if table == "stay":
+        return entry.stays
+    return entry.sightings if table == "sighting" else entry.presence
