@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -13,21 +12,18 @@ import numpy as np
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
-from r4_ros.core.geometry import compose, inverse, rotate_covariance
+from r4_ros.core.geometry import rotate_covariance
 from r4_ros.core.model import (
     FOREVER,
     Entry,
-    Episode,
     Event,
     Frame,
     PlacedEntry,
-    Pose,
     Query,
     Receipt,
     Region,
     Retrieval,
     TrailPoint,
-    Vec3,
 )
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.anchor_correctable import AnchorCorrectable
@@ -36,6 +32,8 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.episodes import EpisodeBook
+from r4_ros.memory.episodic import Episodic
 from r4_ros.memory.index import Index
 from r4_ros.memory.ingest import Ingest, check
 from r4_ros.memory.merger import AnchorMover, Merger
@@ -49,7 +47,6 @@ from r4_ros.memory.store import (
     FrameChange,
     MemoryStore,
     StoredEntry,
-    StoredEpisode,
     StoredFrame,
     StoredView,
 )
@@ -66,7 +63,7 @@ def open_library(
     return Library(SqliteStore(path, config.durability, read_only), config, embedder)
 
 
-class Library(AnchorCorrectable):
+class Library(AnchorCorrectable, Episodic):
     """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
 
     def __init__(
@@ -102,8 +99,17 @@ class Library(AnchorCorrectable):
         self._live = store.is_live()
         self._next_frame = store.next_frame_id()
         self._pruned = store.pruned_before()
+        self._episodes = EpisodeBook(store, self._anchors, config, embedder)
         self._retriever = Retriever(
-            store, self._index, self._cache, self._sessions, self._trails, self._coverage, config, embedder
+            store,
+            self._index,
+            self._cache,
+            self._sessions,
+            self._trails,
+            self._coverage,
+            config,
+            embedder,
+            self._episodes,
         )
 
     def _fill(self) -> None:
@@ -291,35 +297,6 @@ class Library(AnchorCorrectable):
             agents = [agent_id] if agent_id else self._sessions.agents()
             return max((s.newest_ns for s in map(self._sessions.newest, agents) if s is not None), default=0)
 
-    def add_episode(self, episode: Episode) -> str:
-        """Store an episode and give its id; an empty id is made from its content. The same one again does nothing.
-
-        Raises InvalidArgument for an empty text or interval.
-        """
-        if not episode.text.strip() or episode.interval.end <= episode.interval.start:
-            raise InvalidArgument("an episode needs a text and an interval that ends after it starts")
-        with self._writing, self._lock:
-            self._refuse_if_read_only()
-            if not episode.episode_id:
-                i = episode.interval
-                content = f"{episode.agent_id}\0{episode.text}\0{i.start}\0{i.end}\0{int(episode.source)}"
-                number = hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
-                episode = replace(episode, episode_id=number)
-            stored = self._hung(episode)
-            self._store.add_episode(stored, self._revision + 1)
-            self._revision += 1
-            return episode.episode_id
-
-    def _hung(self, episode: Episode) -> StoredEpisode:
-        newest = self._trails.at(episode.agent_id, episode.interval.start)
-        map_id = episode.map_id or (newest.map_id if newest else "")
-        episode = replace(episode, map_id=map_id)
-        anchor = self._anchors.latest(episode.agent_id, map_id, episode.interval.start)
-        if episode.place is None or anchor is None:
-            return StoredEpisode(episode, None, episode.place)
-        local: Vec3 = compose(inverse(anchor.pose_in_map), Pose(episode.place)).position
-        return StoredEpisode(episode, anchor.anchor_id, local)
-
     def set_regions(self, regions: Iterable[Region]) -> None:
         """Replace all named regions. Raises InvalidArgument for one without a name or with fewer than 3 corners."""
         new = sorted(regions, key=lambda r: (r.name, r.map_id))
@@ -362,6 +339,6 @@ class Library(AnchorCorrectable):
                 "agents": agents,
                 "maps": dict(sorted(self._map_frames.items())),
                 "rows": self._store.counts(),
-                "index_bytes": self._index.nbytes() + self._coverage.nbytes(),
+                "index_bytes": self._index.nbytes() + self._coverage.nbytes() + self._episodes.nbytes(),
                 "newest_ns": self.newest_stamp(),
             }

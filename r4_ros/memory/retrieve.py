@@ -28,6 +28,7 @@ from r4_ros.core.model import (
 from r4_ros.core.ports import Embedder
 from r4_ros.memory import relations
 from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.evidence import EvidenceMaker
 from r4_ros.memory.fuse import Fused, Fuser
 from r4_ros.memory.index import Index, Mask, Slots
@@ -69,8 +70,10 @@ class Retriever:
         coverage: Coverage,
         config: MemoryConfig,
         embedder: Embedder | None,
+        episodes: EpisodeBook,
     ) -> None:
         self._store, self._index, self._sessions, self._coverage = store, index, sessions, coverage
+        self._episode_book = episodes
         self._semantic = SemanticKey(index, config, embedder)
         self._temporal = TemporalKey(index, store)
         self._spatial = SpatialKey(index, self._temporal, trails)
@@ -117,7 +120,7 @@ class Retriever:
             now_ns=now,
             entries=entries,
             events=self._events(entries, fused, now) if query.with_events else (),
-            episodes=self._episodes(query, agents, now) if query.with_episodes else (),
+            episodes=self._episodes(query, agents, scene) if query.with_episodes else (),
             ego=ego,
             ego_frame="" if ego is None else map_frames.get(ego.map_id, ""),
             ego_candidates=tuple(ego_candidates),
@@ -254,23 +257,20 @@ class Retriever:
     def _in_map(self, anchor_id: int, point: Vec3) -> Vec3:
         return vec3(transform_points(self._index.anchors[anchor_id].pose_in_map, [point])[0])
 
-    def _episodes(self, query: Query, agents: Sequence[str], now_ns: int) -> tuple[Episode, ...]:
-        """Episodes of the asked agents in the asked time whose text fits, oldest first."""
-        start, end = asked_window(query.temporal, query.at_ns, now_ns)
+    def _episodes(self, query: Query, agents: Sequence[str], scene: Scene) -> tuple[Episode, ...]:
+        """The best episodes of the asked agents in the asked time and place whose text fits."""
+        start, end = asked_window(query.temporal, query.at_ns, scene.now_ns)
         if query.at_ns is not None:
             start = max(start, query.at_ns)
-        texts = [text for text in (*query.labels, query.text) if text]
-        found = []
-        for stored in self._store.episodes(start, end):
-            e = stored.episode
-            if e.agent_id and query.agents and e.agent_id not in agents:
-                continue
-            if texts and not self._semantic.fits(texts, e.text):
-                continue
-            if stored.anchor_id is not None and stored.place is not None:
-                e = replace(e, place=self._in_map(stored.anchor_id, stored.place))
-            found.append(e)
-        return tuple(found)
+        found = self._episode_book.find(query, agents, (start, end), self._index.slots, scene.now_ns)
+        if query.spatial:
+            found = found.keep(found.placed)
+        for constraint in query.spatial:
+            maps = self._episode_book.map_codes(self._index.maps.texts)[found.maps]
+            boxes = relations.Boxes(found.places, found.places)
+            no_entries = np.full(len(found.rows), -1)
+            found = found.keep(self._spatial.filter(constraint, no_entries, boxes, scene, maps)[0])
+        return self._episode_book.best(found, query.order, query.limit)
 
 
 def _any_source(holds: Mask, fused: Fused) -> Mask:

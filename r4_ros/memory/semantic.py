@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -65,15 +64,6 @@ class SemanticKey:
             codes, cosines = texts.above(self._embedder.name, vectors, self._config.match_similarity)
             scores[codes] = np.maximum(scores[codes], np.clip(cosines.astype(float), 0, 1))
         return by_label, by_description
-
-    def fits(self, asked: Sequence[str], text: str) -> bool:
-        """Whether a free text speaks of any of the asked ones: by its words, or by meaning."""
-        if any(_words_fit(text, a) for a in asked):
-            return True
-        if self._embedder is None:
-            return False
-        vectors = self._embedder.embed([text, *asked])
-        return float((vectors[1:] @ vectors[0]).max()) >= self._config.match_similarity
 
     def hints(self, query: Query, slots: Slots) -> tuple[str, ...]:
         """Labels of these slots nearest in meaning to what was asked, best first."""

@@ -77,21 +77,23 @@ class SpatialKey:
         return self._trails.at(scene.ego_agent, scene.place_ns if stamp_ns is None else stamp_ns)
 
     def filter(
-        self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, scene: Scene
+        self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, scene: Scene, maps: Slots | None = None
     ) -> tuple[Mask, FloatArray]:
         """Which candidates satisfy a constraint, and to what degree 0..1.
 
+        ``maps``: codes of the maps that they are on, where they aren't entries (then their slots are -1).
         Raises InvalidArgument for an unknown relation, UnknownEntry for an unknown region.
         """
         relations.check_relation(constraint.relation)
         degree = np.zeros(len(slots))
+        maps = self._index.entries["map"][slots] if maps is None else maps
         for place in self.places(constraint, scene):
             d = self._degree(constraint, slots, boxes, place, scene)
             low, high = constraint.min_distance, constraint.max_distance
             if low > 0 or high > 0:
                 distance = self.distances(boxes, place)
                 d = np.where((distance >= low) & ((high <= 0) | (distance <= high)), d, 0.0)
-            here = self._on_map(slots, place) & (slots != place.slot)
+            here = self._on_map(maps, place) & ((slots < 0) | (slots != place.slot))
             if constraint.relation in relations.DIRECTIONS and here.any():
                 here &= self._in_reach(constraint, slots, boxes, place, scene)
             degree = np.maximum(degree, np.where(here, d, 0.0))
@@ -153,13 +155,13 @@ class SpatialKey:
         if constraint.reference is Reference.EGO:
             stamp = constraint.stamp_ns if constraint.stamp_ns is not None else scene.place_ns
             mine = self._index.entries["agent"][slots] == self._index.agents.find(scene.ego_agent)
-            near |= mine & self._temporal.in_view(stamp, IN_VIEW_NS)[slots]
+            near |= (slots >= 0) & mine & self._temporal.in_view(stamp, IN_VIEW_NS)[slots]
         return np.asarray(near)
 
-    def _on_map(self, slots: Slots, place: Place) -> Mask:
+    def _on_map(self, maps: Slots, place: Place) -> Mask:
         if not place.map_id:
-            return np.ones(len(slots), bool)
-        return np.asarray(self._index.entries["map"][slots] == self._index.maps.find(place.map_id))
+            return np.ones(len(maps), bool)
+        return np.asarray(maps == self._index.maps.find(place.map_id))
 
     def distances(self, boxes: Boxes, place: Place) -> FloatArray:
         """Gaps [n] to what a constraint refers to."""

@@ -105,4 +105,4 @@ def stored_episode(row: Row) -> StoredEpisode:
     episode = Episode(
         row[1], row[2], row[3], Interval(row[4], row[5]), EpisodeSource(row[6]), row[7], place, participants
     )
-    return StoredEpisode(episode, row[8], place)
+    return StoredEpisode(episode, row[8], place, row[0])

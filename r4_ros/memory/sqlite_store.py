@@ -6,22 +6,22 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import Anchor, Region, View, observation_id
+from r4_ros.core.model import Anchor, Embedding, Region, View, observation_id
 from r4_ros.memory.codec import (
     dump,
     load_list,
     pack_depth,
     pack_known_pose,
     pack_pose,
-    pack_vec3,
     unpack_depth,
     unpack_known_pose,
     unpack_pose,
 )
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
+from r4_ros.memory.sqlite_episodes import EpisodeTable
 from r4_ros.memory.sqlite_file import open_sqlite
 from r4_ros.memory.sqlite_history import History
-from r4_ros.memory.sqlite_rows import event_row, observation_row, passed, stored_episode, stored_event, trail_record
+from r4_ros.memory.sqlite_rows import event_row, observation_row, passed, stored_event, trail_record
 from r4_ros.memory.sqlite_upkeep import SqliteUpkeep
 from r4_ros.memory.store import (
     AnchorRecord,
@@ -63,6 +63,7 @@ class SqliteStore(SqliteUpkeep):
 
     def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:
         super().__init__(open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only))
+        self._episodes = EpisodeTable(self._file)
         self._session_numbers: dict[tuple[str, int], int] = {}
         self._streams: dict[tuple[Any, ...], int] = {}
 
@@ -308,35 +309,25 @@ class SqliteStore(SqliteUpkeep):
         )
         return [stored_event(row) for row in rows]
 
-    def add_episode(self, episode: StoredEpisode, revision: int) -> None:
-        """Store an episode; one with the same id is kept as it is."""
-        e = episode.episode
-        place = None if episode.place is None else pack_vec3(episode.place)
+    def add_episode(self, episode: StoredEpisode, revision: int, embedding: Embedding | None = None) -> int:
+        """Store an episode; gives its number, 0 where one with the same id is there: that is kept as it is."""
         with self._file.transaction():
-            self._file.execute(
-                "INSERT OR IGNORE INTO episode(episode_id, agent_id, text, start_ns, end_ns, source, map_id, "
-                "anchor_id, place, participants) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    e.episode_id,
-                    e.agent_id,
-                    e.text,
-                    e.interval.start,
-                    e.interval.end,
-                    int(e.source),
-                    e.map_id,
-                    episode.anchor_id,
-                    place,
-                    dump(e.participants),
-                ),
-            )
-            self._write_revision(revision)
+            number = self._episodes.add(episode, embedding)
+            if number:
+                self._write_revision(revision)
+        return number
 
     def episodes(self, start_ns: int, end_ns: int) -> list[StoredEpisode]:
         """Episodes that overlap [start_ns, end_ns), oldest first."""
-        rows = self._file.execute(
-            "SELECT * FROM episode WHERE start_ns < ? AND end_ns > ? ORDER BY start_ns, episode_no", (end_ns, start_ns)
-        )
-        return [stored_episode(row) for row in rows]
+        return self._episodes.overlapping(start_ns, end_ns)
+
+    def episodes_by_number(self, numbers: Collection[int] | None = None) -> Iterator[StoredEpisode]:
+        """Episodes by number, ascending; None: all."""
+        return self._episodes.read(numbers)
+
+    def episode_vectors(self) -> Iterator[tuple[str, Embedding]]:
+        """What the texts of episodes mean."""
+        return self._episodes.vectors()
 
     def set_regions(self, regions: Sequence[Region], revision: int) -> None:
         """Replace all regions."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from r4_ros.core.model import (
     Anchor,
     CorrectionRecord,
+    Embedding,
     Entry,
     Episode,
     Event,
@@ -153,11 +154,15 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """An episode; its place, if any, hangs on an anchor, or stands in the map where there is none."""
+    """An episode; its place, if any, hangs on an anchor, or stands in the map where there is none.
+
+    ``number``: of its row, in the order in which episodes came; 0: not stored.
+    """
 
     episode: Episode
     anchor_id: int | None = None
     place: Vec3 | None = None
+    number: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,11 +329,20 @@ class MemoryStore(Protocol):
     ) -> list[StoredEvent]:
         """Events, no void ones, that may have happened in [since_ns, until_ns) by bounds (unknown: stamp), by stamp."""
 
-    def add_episode(self, episode: StoredEpisode, revision: int) -> None:
-        """Store an episode; one with the same id is kept as it is."""
+    def add_episode(self, episode: StoredEpisode, revision: int, embedding: Embedding | None = None) -> int:
+        """Store an episode and what its text means; gives its number.
+
+        0 where one with the same id is there: that is kept as it is, and the revision too.
+        """
 
     def episodes(self, start_ns: int, end_ns: int) -> list[StoredEpisode]:
         """Episodes that overlap [start_ns, end_ns), oldest first."""
+
+    def episodes_by_number(self, numbers: Collection[int] | None = None) -> Iterator[StoredEpisode]:
+        """Episodes by number, ascending; None: all."""
+
+    def episode_vectors(self) -> Iterator[tuple[str, Embedding]]:
+        """What the texts of episodes mean, by each model that was asked."""
 
     def set_regions(self, regions: Sequence[Region], revision: int) -> None:
         """Replace all regions."""

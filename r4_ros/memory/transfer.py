@@ -9,7 +9,7 @@ from typing import Any
 
 from r4_ros.core.errors import InvalidArgument, R4Error, StoreError
 from r4_ros.core.geometry import compose
-from r4_ros.core.model import FOREVER, Embedding, Float32Array, Frame, Observation, Pose, Region, Visibility
+from r4_ros.core.model import Embedding, Float32Array, Frame, Observation, Pose, Region, Visibility
 from r4_ros.core.ports import Embedder
 from r4_ros.memory import interchange, interchange_read
 from r4_ros.memory.codec import dump
@@ -37,7 +37,11 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
             for correction in said.get(kept.frame_id, ()):
                 yield dump(interchange.correction_to_json(correction))
         poses = {record.anchor.anchor_id: record.anchor.pose_in_map for record in anchors}
-        for stored in store.episodes(-FOREVER, FOREVER):
+        for text, embedding in store.episode_vectors():
+            if text not in told:
+                told.add(text)
+                yield dump(interchange.embedding_to_json(text, embedding))
+        for stored in store.episodes_by_number():
             yield dump(interchange.episode_to_json(_placed(stored, poses)))
         for region in store.regions():
             yield dump(interchange.region_to_json(region))
@@ -190,7 +194,8 @@ class Importer:
         return Embedding(self._embedder.name, self._embedder.embed([text])[0])
 
     def _episode(self, values: Json) -> None:
-        self._library.add_episode(interchange_read.episode_from_json(values))
+        episode = interchange_read.episode_from_json(values)
+        self._library.add_episode(episode, self._vector(episode.text))
         self.done.episodes += 1
 
     def _region(self, values: Json) -> None:

@@ -214,7 +214,7 @@ def test_episodes_by_service_and_by_topic(graph: Any, until: Any, memory: Memory
     until(publisher.get_subscription_count)
     publisher.publish(convert.episode_to_msg(replace(said, text="Ben came in")))
     until(lambda: memory.counts["episodes"] == 2)
-    found = memory.library.retrieve(m.Query(with_episodes=True, limit=1))
+    found = memory.library.retrieve(m.Query(with_episodes=True))
     assert {e.text for e in found.episodes} == {"Anna took the cup", "Ben came in"}
 
 

@@ -57,7 +57,7 @@ def content(path: Path) -> dict[str, Any]:
             "trails": {agent: library.trail(agent) for agent in library.agents()},
             "regions": library.regions(),
             "live": library.live,
-            "episodes": library.retrieve(Query(with_episodes=True, limit=1)).episodes,
+            "episodes": library.retrieve(Query(with_episodes=True)).episodes,
         }
     return {name: near(value) for name, value in found.items()}
 

@@ -1,0 +1,69 @@
+"""The part of the library that is told what happened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.geometry import compose, inverse
+from r4_ros.core.model import FOREVER, NS_PER_S, Embedding, Episode, EpisodeSource, Pose, Vec3
+from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.correctable import Correctable
+from r4_ros.memory.episodes import EpisodeBook, id_of
+from r4_ros.memory.store import StoredEpisode
+from r4_ros.memory.ties import Tie, check_ties
+from r4_ros.memory.trails import Trails
+
+_THEN_NS = 10 * NS_PER_S
+
+
+class Episodic(Correctable):
+    """What a library needs to take episodes; it sets these fields itself."""
+
+    _anchors: AnchorBook
+    _episodes: EpisodeBook
+    _trails: Trails
+
+    def add_episode(self, episode: Episode, embedding: Embedding | None = None) -> str:
+        """Store an episode and give its id; an empty id is made from its content. The same one again does nothing.
+
+        Without a place it happened where its agent was. ``embedding``: what its text means, where that is known.
+        Raises InvalidArgument for an empty text or interval, and for a participant that states who somebody is or owns
+        (see ``ties``) in a caption or of an unknown entry.
+        """
+        if not episode.text.strip() or episode.interval.end <= episode.interval.start:
+            raise InvalidArgument("an episode needs a text and an interval that ends after it starts")
+        with self._writing, self._lock:
+            self._refuse_if_read_only()
+            check_ties(episode, self._index.slots)
+            if not episode.episode_id:
+                episode = replace(episode, episode_id=id_of(episode))
+            stored, embedding = self._hung(episode), embedding or self._episodes.meaning(episode.text)
+            number = self._store.add_episode(stored, self._revision + 1, embedding)
+            if number:
+                self._revision += 1
+                self._episodes.take(replace(stored, number=number), embedding)
+            return episode.episode_id
+
+    def said_of(self, now_ns: int | None = None) -> list[Tie]:
+        """Who entries are and whose they are, as it was last said by a time (None: ever)."""
+        with self._lock:
+            return self._episodes.ties.holding(FOREVER if now_ns is None else now_ns)
+
+    def _hung(self, episode: Episode) -> StoredEpisode:
+        then = self._trails.at(episode.agent_id, episode.interval.start)
+        map_id = episode.map_id or (then.map_id if then else "")
+        place = episode.place
+        if place is None and then is not None and then.map_id == map_id and _is_witness(episode, then.stamp_ns):
+            place = then.pose.position
+        episode = replace(episode, map_id=map_id, place=place)
+        anchor = self._anchors.latest(episode.agent_id, map_id, episode.interval.start)
+        if place is None or anchor is None:
+            return StoredEpisode(episode, None, place)
+        local: Vec3 = compose(inverse(anchor.pose_in_map), Pose(place)).position
+        return StoredEpisode(episode, anchor.anchor_id, local)
+
+
+def _is_witness(episode: Episode, known_ns: int) -> bool:
+    """Whether where its agent was then is where it happened: the agent's own camera or microphone took it."""
+    return episode.source is not EpisodeSource.OPERATOR and episode.interval.start - known_ns <= _THEN_NS

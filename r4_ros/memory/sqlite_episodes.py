@@ -1,0 +1,61 @@
+"""Episodes in the SQLite store: rows by number, and what their texts mean, kept once a text and model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from r4_ros.core.model import Embedding
+from r4_ros.memory.codec import dump, pack_vec3, pack_vector, unpack_vector
+from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.sqlite_rows import stored_episode
+from r4_ros.memory.store import StoredEpisode
+
+_INSERT = """INSERT OR IGNORE INTO episode(episode_id, agent_id, text, start_ns, end_ns, source, map_id, anchor_id,
+    place, participants) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING episode_no"""
+_CHUNK = 500
+
+
+class EpisodeTable:
+    """Reads and writes episodes; writing happens inside the caller's transaction."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+
+    def add(self, stored: StoredEpisode, embedding: Embedding | None) -> int:
+        """Number of the new row; 0 where one with this id is there already."""
+        e = stored.episode
+        place = None if stored.place is None else pack_vec3(stored.place)
+        when_and_who = (e.text, e.interval.start, e.interval.end, int(e.source), e.map_id)
+        values = (e.episode_id, e.agent_id, *when_and_who, stored.anchor_id, place, dump(e.participants))
+        rows = self._file.execute(_INSERT, values)
+        if rows and embedding is not None:
+            vector = (embedding.model, e.text, pack_vector(embedding.vector))
+            self._file.execute("INSERT OR IGNORE INTO vector(model, text, data) VALUES (?, ?, ?)", vector)
+        return int(rows[0][0]) if rows else 0
+
+    def overlapping(self, start_ns: int, end_ns: int) -> list[StoredEpisode]:
+        """Those that overlap [start_ns, end_ns), oldest first."""
+        rows = self._file.execute(
+            "SELECT * FROM episode WHERE start_ns < ? AND end_ns > ? ORDER BY start_ns, episode_no", (end_ns, start_ns)
+        )
+        return [stored_episode(row) for row in rows]
+
+    def read(self, numbers: Collection[int] | None) -> Iterator[StoredEpisode]:
+        """By number, ascending; None: all."""
+        if numbers is None:
+            yield from map(stored_episode, self._file.iterate("SELECT * FROM episode ORDER BY episode_no"))
+            return
+        ordered = sorted(numbers)
+        for i in range(0, len(ordered), _CHUNK):
+            chunk = ordered[i : i + _CHUNK]
+            where = f"episode_no IN ({', '.join('?' * len(chunk))})"
+            rows = self._file.execute(f"SELECT * FROM episode WHERE {where} ORDER BY episode_no", chunk)
+            yield from map(stored_episode, rows)
+
+    def vectors(self) -> Iterator[tuple[str, Embedding]]:
+        """What the texts of episodes mean, by each model that was asked."""
+        for (model,) in self._file.execute("SELECT DISTINCT model FROM vector ORDER BY model"):
+            rows = self._file.iterate(
+                "SELECT DISTINCT e.text, data FROM episode e JOIN vector v ON v.model = ? AND v.text = e.text", (model,)
+            )
+            yield from ((text, Embedding(model, unpack_vector(data))) for text, data in rows)

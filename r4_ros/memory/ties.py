@@ -1,0 +1,74 @@
+"""What participants of an episode say of entries: who somebody is, and what somebody owns.
+
+A participant is an entry id, a name, or a statement: 'Anna is ID', 'Anna is not ID', 'Anna owns ID', 'Anna does not
+own ID'. Only an utterance or an operator can state something, and a later statement takes an earlier one back. Nothing
+is read out of texts, and nothing of how a person looks is kept beyond what is kept of every entry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass
+
+from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.model import Episode, EpisodeSource
+
+_STATEMENT = re.compile(r"\s*(\S.*?)\s+(is not|is|owns|does not own)\s+(\S+)\s*")
+_SAYERS = (EpisodeSource.UTTERANCE, EpisodeSource.OPERATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A name is an entry's (``owns``: its owner's); ``holds`` False: it was said not to be so."""
+
+    name: str
+    entry_id: str
+    owns: bool
+    holds: bool
+    stamp_ns: int = 0
+    episode_id: str = ""
+
+
+def stated(participant: str) -> Tie | None:
+    """What a participant states; None for a plain id or name."""
+    match = _STATEMENT.fullmatch(participant)
+    if match is None:
+        return None
+    return Tie(match[1], match[3], owns="own" in match[2], holds="not" not in match[2])
+
+
+def check_ties(episode: Episode, known: Container[str]) -> None:
+    """Raise InvalidArgument for a statement by a caption or about an entry that isn't known."""
+    for participant in episode.participants:
+        tie = stated(participant)
+        if tie is None:
+            continue
+        if episode.source not in _SAYERS:
+            raise InvalidArgument(f"'{participant}': only an utterance or an operator says who somebody is or owns")
+        if tie.entry_id not in known:
+            raise InvalidArgument(f"'{participant}': no entry has the id '{tie.entry_id}'")
+
+
+class Ties:
+    """All statements, and which of them hold."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str, bool], list[Tie]] = {}
+
+    def take(self, episode: Episode) -> None:
+        """Take over what an episode states."""
+        for participant in episode.participants:
+            tie = stated(participant)
+            if tie is not None and episode.source in _SAYERS:
+                made = Tie(tie.name, tie.entry_id, tie.owns, tie.holds, episode.interval.start, episode.episode_id)
+                self._said.setdefault((tie.name.casefold(), tie.entry_id, tie.owns), []).append(made)
+
+    def holding(self, now_ns: int) -> list[Tie]:
+        """The statements that hold at a time, by entry and name: the last one said of each pair decides."""
+        last = (_last(said, now_ns) for said in self._said.values())
+        return sorted((t for t in last if t is not None and t.holds), key=lambda t: (t.entry_id, t.owns, t.name))
+
+
+def _last(said: list[Tie], now_ns: int) -> Tie | None:
+    return max((t for t in said if t.stamp_ns <= now_ns), key=lambda t: t.stamp_ns, default=None)
