@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     group.command("retrieval")(retrieval)
     group.command("ingest")(ingest)
     group.command("perception")(perception)
+    group.command("correction")(correction)
     app.add_typer(group, name="bench")
 
 
@@ -101,6 +102,23 @@ def _serializer() -> Any:
     return frame_bytes
 
 
+def correction(
+    entries: Annotated[int, typer.Option(help="how many things the memory holds", min=400)] = 100_000,
+    anchors: Annotated[int, typer.Option(help="on how many anchors, all of which move", min=10)] = 10_000,
+    rounds: Annotated[int, typer.Option(help="how often the way is corrected and taken back", min=1)] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """A loop closure under many things while others ask: how long it takes, and whether any answer was wrong."""
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
+    from r4_ros.evaluation.bench_correction import bench_correction
+
+    found = bench_correction(entries, anchors, rounds, _say)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        _print_correction(found)
+
+
 def _say(text: str) -> None:
     typer.echo(text, err=True)
 
@@ -152,3 +170,22 @@ def _print_perception(found: dict[str, Any]) -> None:
         for name, times in run["stages_ms"].items():
             table.add_row(name, *(f"{times[key]:.2f}" for key in ("min", "p50", "p99")))
         console.print(table)
+
+
+def _print_correction(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("part", "median s", "longest s", box=None)
+    for name, figures in {"in memory": found["in_memory"], **found["parts"]}.items():
+        table.add_row(name.replace("_", " "), f"{figures['median_s']:.3f}", f"{figures['longest_s']:.3f}")
+    console, queries = Console(), found["queries"]
+    console.print(table)
+    console.print(
+        f"{found['times_numpy']:g} times as long as plain numpy takes to place all; {found['merged']} merged; "
+        f"{found['written_bytes_per_anchor']:,} bytes written an anchor"
+    )
+    console.print(
+        f"{queries['answered']:,} queries meanwhile, {queries['wrong']} wrong: {queries['p50_ms']:.1f} ms, "
+        f"at most {queries['longest_ms']:.0f} ms ({queries['alone_p50_ms']:.1f} ms alone)"
+    )

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 from r4_ros.cli import bench, db
 from r4_ros.core.config import MemoryConfig
+from r4_ros.core.model import Pose
+from r4_ros.evaluation.bench_correction import Watcher, fill_way, make_way
 from r4_ros.evaluation.bench_data import make_things
 from r4_ros.evaluation.bench_fill import fill
 from r4_ros.evaluation.bench_ingest import Walk
@@ -67,3 +69,26 @@ def test_most_observations_of_the_benchmark_are_of_things_that_are_known(tmp_pat
         receipts = [library.ingest(f) for f in Walk(things, 1, library.newest_stamp("r2"), "w", 3).frames(30, 10)]
         assert sum(r.stored for r in receipts) == 300
         assert 2010 < len(library.entries()) < 2080  # about a tenth is new
+
+
+def test_correction_as_json_and_no_answer_is_wrong(app: typer.Typer) -> None:
+    options = ["bench", "correction", "--entries", "2000", "--anchors", "100", "--rounds", "2", "--json"]
+    ran = CliRunner().invoke(app, options)
+    assert ran.exit_code == 0, ran.output
+    found = json.loads(ran.stdout)
+    assert (found["entries"], found["anchors"], found["corrections"], found["merged"]) == (2000, 100, 4, 100)
+    assert found["queries"]["wrong"] == 0 and found["queries"]["answered"] > 0
+    assert 0 < found["written_bytes_per_anchor"] < 5000 and found["times_numpy"] > 0
+    assert set(found["parts"]) == {"path", "places", "pairs", "queries_wait", "read", "write", "total"}
+
+
+def test_the_benchmark_notices_a_wrong_answer(tmp_path: Path) -> None:
+    way = make_way(800, 20)
+    fill_way(tmp_path / "memory.db", way)
+    with open_library(tmp_path / "memory.db", MemoryConfig()) as library:
+        watcher = Watcher(library, way)
+        watcher.ask()
+        assert (watcher.wrong, watcher.seen) == (0, {0})
+        library.correct_anchors("r1", way.stamps[:10], [Pose((0.1, 0, 0))] * 10)
+        watcher.ask()
+        assert watcher.wrong == 1

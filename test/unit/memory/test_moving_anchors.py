@@ -42,7 +42,7 @@ def test_many_boxes_are_placed_as_one_by_one(seed: int, count: int) -> None:
     which, on = rng.integers(0, 5, count), rng.integers(0, 3, count).astype(np.int32)
     points = np.array([boxes[k].pose.position for k in which])
     centre, half = book.place_boxes(on, points, np.array([_half_axes(boxes[k]) for k in which]))
-    for n in rng.integers(0, count, 5).tolist() + [count - 1]:
+    for n in [*rng.integers(0, count, 5).tolist(), count - 1]:
         low, high = bounds(transform_box(poses[on[n]], boxes[which[n]]))
         np.testing.assert_allclose(centre[n], (low + high) / 2, atol=1e-9)
         np.testing.assert_allclose(half[n], (high - low) / 2, atol=1e-9)
