@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.core.errors import R4Error
 from r4_ros.core.model import (
     Answer,
     Feedback,
@@ -89,11 +90,31 @@ class Embedder(Protocol):
         """One unit vector a text, in order."""
 
 
-class Describer(Protocol):
-    """Writes one sentence about one masked instance."""
+@dataclass(frozen=True, slots=True)
+class VisionRequest:
+    """One question to a vision model about images (JPEG bytes), with the system's prompt for it."""
 
-    def describe(self, image: RgbdImage, segments: Sequence[Segment]) -> list[str]:
-        """One description a segment, in order; empty where there is none."""
+    system: str
+    text: str
+    images: tuple[bytes, ...]
+    max_tokens: int = 100
+
+
+class VisionModel(Protocol):
+    """A frozen vision language model. ``load`` may be slow; ``close`` frees what it took."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model, as it is kept with what it wrote."""
+
+    def load(self) -> None:
+        """Make ready; raises Unavailable, NotPermitted where images would leave for a host that isn't allowed."""
+
+    def reply(self, requests: Sequence[VisionRequest], deadline_s: float) -> list[str | R4Error]:
+        """For each request its reply, or the error that it met (ModelError, DeadlineExceeded), in order."""
+
+    def close(self) -> None:
+        """Free what ``load`` took."""
 
 
 class LanguageModel(Protocol):
