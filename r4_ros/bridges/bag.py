@@ -11,10 +11,10 @@ from typing import Any
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
-from r4_ros.bridges.recording import CAMERA_INFO, COMPRESSED, IMAGE, ODOMETRY, POSES, Recorded, Topic, find_roles
+from r4_ros.bridges.recording import CAMERA_INFO, CLOUD, COMPRESSED, IMAGE, ODOMETRY, POSES, Recorded, Topic, find_roles
 from r4_ros.core.errors import InvalidArgument
 
-STAMPED = (IMAGE, COMPRESSED, CAMERA_INFO, ODOMETRY, *POSES)  # types that begin with a header
+STAMPED = (IMAGE, COMPRESSED, CLOUD, CAMERA_INFO, ODOMETRY, *POSES)  # types that begin with a header
 
 
 class Bag:

@@ -12,7 +12,8 @@ IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 CAMERA_INFO, TF, STRING = "sensor_msgs/msg/CameraInfo", "tf2_msgs/msg/TFMessage", "std_msgs/msg/String"
 ODOMETRY = "nav_msgs/msg/Odometry"
 POSES = ("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")
-IMAGE_ROLES = ("color", "depth", "label")
+CLOUD = "sensor_msgs/msg/PointCloud2"
+IMAGE_ROLES = ("color", "depth", "cloud", "label")
 ALIGNED_WORDS = ("aligned", "registered", "depth_to_color", "depth_to_rgb")
 
 
@@ -74,9 +75,10 @@ def find_roles(
     for role, candidates in _guesses(topics, roles).items():
         if role not in roles and candidates:
             roles[role] = candidates[0]
-    missing = [role for role in wanted if role not in roles]
+    missing = [role for role in wanted if role not in roles and not (role == "depth" and "cloud" in roles)]
     if missing:
-        options = ", ".join(f"--{role.replace('_', '-')}-topic" for role in missing)
+        named = [*missing, "cloud"] if "depth" in missing else missing
+        options = ", ".join(f"--{role.replace('_', '-')}-topic" for role in named)
         raise InvalidArgument(f"{name} has no {', '.join(missing)} topic (or name it: {options}). {listing(topics)}")
     return roles
 
@@ -98,6 +100,8 @@ def _guesses(topics: Sequence[Topic], roles: Mapping[str, Topic]) -> dict[str, l
     others = ("infra", "/ir", "left", "right", "annotated", "mask", "confidence", "disparity")
     colors = [t for t in images if t not in depths and t not in labels and not _says(t, *others)]
     infos = [t for t in topics if t.type_name == CAMERA_INFO and t.count]
+    if "cloud" in roles and "depth" not in roles:
+        depths = []
     color = roles.get("color") or next(iter(colors), None)
     depth = roles.get("depth") or next(iter(depths), None)
     color_infos = _infos_of(color, infos)
@@ -105,6 +109,7 @@ def _guesses(topics: Sequence[Topic], roles: Mapping[str, Topic]) -> dict[str, l
     return {
         "color": colors,
         "depth": depths,
+        "cloud": [t for t in topics if t.type_name == CLOUD and t.count and depth is None],
         "label": labels,
         "color_info": color_infos,
         "depth_info": [info for info in _infos_of(depth, infos) if info not in taken],

@@ -13,16 +13,21 @@ from typing import Protocol
 from r4_ros.bridges.playback import TimedMessage
 from r4_ros.bridges.recording import COMPRESSED, IMAGE_ROLES, Recorded, Recording
 from r4_ros.core.errors import FrameRefused
+from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import Frame
 from r4_ros.core.ports import EntrySource, ObservationSink
 from r4_ros.perception.capture import Capture
 from r4_ros.perception.pipeline import Pipeline
 from r4_ros.perception.stream import Stream
+from r4_ros.perception.transforms import stamp_of
 
 ENTRIES_LIMIT = 500
+POSE_ROLES = ("odometry", "pose")
+LOOK_AHEAD_NS = nanoseconds(1.0)  # the largest slop: depth farther off than this isn't matched
 ROLE_TOPICS = {
     "color": "color/image_raw",
     "depth": "depth/image_raw",
+    "cloud": "cloud",
     "label": "label/image_raw",
     "color_info": "color/camera_info",
     "depth_info": "depth/camera_info",
@@ -104,14 +109,15 @@ def timed_messages(
 ) -> Iterator[TimedMessage]:
     """The recording as messages for playback, on the topics that the nodes listen to.
 
-    In lockstep each frame's images are kept together: colour goes out after the depth image that decides its match, so
-    that no frame waits for one that is held back.
+    In lockstep each frame's images are kept together: colour goes out after the depth that decides its match and after
+    the poses at the stamps of both, so that no frame waits for what is held back.
     """
     topics = {role: _topic(role, topic.type_name, namespace) for role, topic in recording.roles.items()}
     frames = _Frames(recording) if lockstep else None
-    waiting: list[tuple[tuple[int, int, int], TimedMessage]] = []
+    waiting: list[tuple[tuple[int, int, bool, int], TimedMessage]] = []
     for index, recorded in enumerate(recording.messages()):
-        position, frame_ns = frames.place(recorded, index) if frames else (index, None)
+        position, number = frames.place(recorded, index) if frames else (index, -1)
+        frame_ns = frames.stamp(number) if frames else None
         item = TimedMessage(
             stamp_ns=recorded.stamp_ns,
             topic=topics[recorded.role],
@@ -121,7 +127,7 @@ def timed_messages(
             lockstep_key=agent if frame_ns is not None else "",
             frame_ns=frame_ns,
         )
-        heapq.heappush(waiting, ((position, recorded.role == "color", index), item))
+        heapq.heappush(waiting, ((position, number, recorded.role == "color", index), item))
         while waiting and waiting[0][0][0] <= index:
             yield heapq.heappop(waiting)[1]
     while waiting:
@@ -131,41 +137,67 @@ def timed_messages(
 def _topic(role: str, type_name: str, namespace: str) -> str:
     if role in ("tf", "tf_static"):
         return role if namespace else f"/{role}"
-    return ROLE_TOPICS[role] + ("/compressed" if type_name == COMPRESSED else "")
+    if type_name != COMPRESSED:
+        return ROLE_TOPICS[role]
+    return ROLE_TOPICS[role] + ("/compressedDepth" if role == "depth" else "/compressed")
 
 
 class _Frames:
-    """Which image messages make up a frame, and where in the order they may go out."""
+    """Which image messages make up a frame, and where in the order they may go out. Frames are numbered by stamp."""
 
     def __init__(self, recording: Recording) -> None:
-        self._stamps: list[int] = []  # of colour images
+        colors: dict[int, int] = {}  # stamp -> index
         self._partners: dict[str, list[tuple[int, int]]] = {}  # role -> (stamp, index)
+        self._poses: dict[str, list[tuple[int, int]]] = {}  # moving frame -> (stamp, index)
         for index, recorded in enumerate(recording.messages()):
-            if recorded.role == "color" and recorded.header_ns is not None:
-                self._stamps.append(recorded.header_ns)
-            elif recorded.role in IMAGE_ROLES and recorded.header_ns is not None:
+            if recorded.role == "tf":
+                for item in recorded.decode().transforms:
+                    self._poses.setdefault(item.child_frame_id, []).append((stamp_of(item.header), index))
+            elif recorded.header_ns is None:
+                continue
+            elif recorded.role == "color":
+                colors.setdefault(recorded.header_ns, index)
+            elif recorded.role in IMAGE_ROLES:
                 self._partners.setdefault(recorded.role, []).append((recorded.header_ns, index))
-        self._stamps.sort()
-        for partners in self._partners.values():
-            partners.sort()
+            elif recorded.role in POSE_ROLES:
+                self._poses.setdefault(recorded.role, []).append((recorded.header_ns, index))
+        self._stamps = sorted(colors)
+        for messages in (*self._partners.values(), *self._poses.values()):
+            messages.sort()
+        self._ends: list[int] = []  # position of each frame's colour image, the last to go out
+        for stamp_ns in self._stamps:
+            self._ends.append(max([*self._ends[-1:], colors[stamp_ns], *self._deciders(stamp_ns)]))
 
-    def place(self, recorded: Recorded, index: int) -> tuple[int, int | None]:
-        """Position in the order, and the stamp of the frame that the message belongs to (None: to none)."""
+    def place(self, recorded: Recorded, index: int) -> tuple[int, int]:
+        """Position in the order, and the number of the frame that the message belongs to (-1: to none)."""
         if recorded.role not in IMAGE_ROLES or recorded.header_ns is None:
-            return index, None
+            return index, -1
         if recorded.role == "color":
-            return max([index, *self._deciders(recorded.header_ns)]), recorded.header_ns
+            number = bisect_left(self._stamps, recorded.header_ns)
+            return self._ends[number], number
         partners = self._partners[recorded.role]
         at = bisect_left(partners, (recorded.header_ns, index))
         before = partners[at - 1][0] if at else -1
-        first = bisect_left(self._stamps, before + 1)
-        if first < len(self._stamps) and self._stamps[first] <= recorded.header_ns:
-            return index, self._stamps[first]
-        return index, None
+        number = bisect_left(self._stamps, before + 1)
+        if number < len(self._stamps) and self._stamps[number] <= recorded.header_ns:
+            return max([index, *self._ends[max(0, number - 1) : number]]), number
+        return index, -1
+
+    def stamp(self, number: int) -> int | None:
+        """Stamp of a frame's colour image; None for no frame."""
+        return self._stamps[number] if number >= 0 else None
 
     def _deciders(self, stamp_ns: int) -> Iterator[int]:
-        """Indices of the first partner messages at or after a colour image's stamp."""
+        """Indices of the first partner messages at or after a colour image's stamp, and of the poses at theirs."""
         for partners in self._partners.values():
             at = bisect_left(partners, (stamp_ns, -1))
-            if at < len(partners):
-                yield partners[at][1]
+            if at == len(partners):
+                continue
+            partner_ns, index = partners[at]
+            yield index
+            if partner_ns - stamp_ns > LOOK_AHEAD_NS:
+                continue
+            for poses in self._poses.values():
+                after = bisect_left(poses, (partner_ns, -1))
+                if after < len(poses):
+                    yield poses[after][1]

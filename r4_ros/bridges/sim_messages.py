@@ -9,24 +9,27 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Transform, TransformStamped
-from sensor_msgs.msg import CameraInfo, Image
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2, PointField
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
 from r4_ros.bridges.apartment.robots import SENSOR_IN_BASE, Robot
 from r4_ros.bridges.apartment.simulation import START_NS, SimFrame, Simulation
 from r4_ros.bridges.playback import TimedMessage
-from r4_ros.core.geometry import compose, inverse
-from r4_ros.core.model import NS_PER_S, Intrinsics, Pose
+from r4_ros.core.geometry import back_project, compose, inverse
+from r4_ros.core.model import NS_PER_S, Float32Array, Intrinsics, Pose
 
 MAP, ODOM, BASE, CAMERA = "map", "odom", "base_link", "camera_optical_frame"
 TF_RATE_HZ = 20.0
 
 
-def messages(simulation: Simulation, namespaces: dict[str, str] | None = None) -> Iterator[TimedMessage]:
+def messages(
+    simulation: Simulation, namespaces: dict[str, str] | None = None, cloud: bool = False
+) -> Iterator[TimedMessage]:
     """All messages of a run in the order of their stamps.
 
     ``namespaces``: each robot's topic namespace; by default its name. An empty one gives plain topics (/tf, ...).
+    ``cloud``: depth also as a point cloud.
     """
     spaces = {robot.agent_id: robot.agent_id for robot in simulation.robots} | (namespaces or {})
     prefixes = {agent: f"/{space.strip('/')}/" if space.strip("/") else "/" for agent, space in spaces.items()}
@@ -43,20 +46,23 @@ def messages(simulation: Simulation, namespaces: dict[str, str] | None = None) -
                     yield _tf(prefixes[agent_id], robots[agent_id], stamp_ns)
             tick = stamp_ns + step
         yield _tf(prefixes[frame.agent_id], robots[frame.agent_id], frame.stamp_ns)
-        yield from frame_messages(frame, prefixes[frame.agent_id])
+        yield from frame_messages(frame, prefixes[frame.agent_id], cloud)
 
 
-def frame_messages(frame: SimFrame, prefix: str = "/") -> list[TimedMessage]:
+def frame_messages(frame: SimFrame, prefix: str = "/", cloud: bool = False) -> list[TimedMessage]:
     """Colour, depth, labels and camera_infos of one frame; lockstep waits for it under the robot's name."""
     header = _header(frame.stamp_ns, CAMERA)
     info = camera_info(frame.intrinsics, header)
-    payloads = (
+    payloads: list[tuple[str, str, Any]] = [
         ("color/camera_info", "sensor_msgs/msg/CameraInfo", info),
         ("depth/camera_info", "sensor_msgs/msg/CameraInfo", info),
         ("depth/image_raw", "sensor_msgs/msg/Image", image(frame.depth, "32FC1", header)),
         ("label/image_raw", "sensor_msgs/msg/Image", image(frame.labels.astype(np.uint16), "16UC1", header)),
         ("color/image_raw", "sensor_msgs/msg/Image", image(frame.color, "rgb8", header)),
-    )
+    ]
+    if cloud:
+        points = point_cloud(frame.depth, frame.intrinsics, header)
+        payloads.insert(0, ("cloud", "sensor_msgs/msg/PointCloud2", points))
     return [
         TimedMessage(frame.stamp_ns, prefix + topic, kind, payload, lockstep_key=frame.agent_id)
         for topic, kind, payload in payloads
@@ -77,6 +83,27 @@ def image(pixels: np.ndarray[Any, Any], encoding: str, header: Header) -> Image:
         is_bigendian=0,
         step=pixels.nbytes // height,
         data=data,
+    )
+
+
+def point_cloud(depth: Float32Array, camera: Intrinsics, header: Header) -> PointCloud2:
+    """An organised PointCloud2 in the optical frame, as a depth camera's driver makes it; NaN where depth is 0."""
+    height, width = depth.shape
+    v, u = np.mgrid[:height, :width]
+    points = np.full((height * width, 4), np.nan, "<f4")
+    points[:, :3] = back_project(camera, u.ravel(), v.ravel(), np.where(depth > 0, depth, np.nan).ravel())
+    data = array.array("B")
+    data.frombytes(points.data.cast("B"))
+    return PointCloud2(
+        header=header,
+        height=height,
+        width=width,
+        fields=[PointField(name=name, offset=4 * i, datatype=7, count=1) for i, name in enumerate("xyz")],
+        is_bigendian=False,
+        point_step=16,
+        row_step=16 * width,
+        data=data,
+        is_dense=False,
     )
 
 

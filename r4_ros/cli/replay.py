@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from r4_ros.bridges.recording import Recording
     from r4_ros.core.config import PerceptionConfig
 
-TOPIC_OPTIONS = ("color", "depth", "label", "color_info", "depth_info", "label_info", "odometry", "pose")
+TOPIC_OPTIONS = ("color", "depth", "cloud", "label", "color_info", "depth_info", "label_info", "odometry", "pose")
 PANEL = "Topics (found by type and name where not given)"
 
 
@@ -57,6 +57,7 @@ def replay(
     up: Annotated[str, typer.Option(help="folders: axis that points up; auto: as the cameras stand")] = "auto",
     color_topic: Annotated[str, _topic_option("color")] = "",
     depth_topic: Annotated[str, _topic_option("depth")] = "",
+    cloud_topic: Annotated[str, _topic_option("cloud")] = "",
     label_topic: Annotated[str, _topic_option("label")] = "",
     color_info_topic: Annotated[str, _topic_option("color_info")] = "",
     depth_info_topic: Annotated[str, _topic_option("depth_info")] = "",
@@ -93,6 +94,7 @@ def replay(
             "pose_source": pose_source,
             "map_id": map_id,
             "sync_slop_s": slop,
+            "depth_source": "image" if "depth" in source.roles else "cloud",
         }
         if confidence is not None:
             values["detector_confidence"] = confidence

@@ -35,6 +35,7 @@ def sim(
         typer.Option(help="with one robot: its name and namespace; '': plain topics (/tf, /color/image_raw)"),
     ] = None,
     noise: Annotated[bool, typer.Option("--noise", help="depth with a depth camera's noise and holes")] = False,
+    cloud: Annotated[bool, typer.Option("--cloud", help="publishing: depth also as a point cloud")] = False,
     drift: Annotated[float, typer.Option(help="odometry error as a share of the way", min=0, max=0.5)] = 0.0,
     speed: Annotated[float, typer.Option(help="publishing: times as fast as real time; 0: at once", min=0)] = 1.0,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="publishing: wait for each frame's ack")] = False,
@@ -71,7 +72,7 @@ def sim(
     elif db is not None:
         result = _into_memory(simulation, db, embedder)
     else:
-        result = _publish(simulation, namespace, speed, lockstep)
+        result = _publish(simulation, namespace, speed, lockstep, cloud)
     if truth is not None:
         truth.write_text(json.dumps(simulation.truth_log()) + "\n")
     result |= {"seed": seed, "robots": names, "objects": len(simulation.stage.things)}
@@ -126,7 +127,9 @@ def _into_memory(simulation: Simulation, db: Path, embedder: str) -> dict[str, A
     }
 
 
-def _publish(simulation: Simulation, namespace: str | None, speed: float, lockstep: bool) -> dict[str, Any]:
+def _publish(
+    simulation: Simulation, namespace: str | None, speed: float, lockstep: bool, cloud: bool
+) -> dict[str, Any]:
     from r4_ros.bridges.playback import Played, play
     from r4_ros.bridges.sim_messages import messages
     from r4_ros.core.model import NS_PER_S
@@ -143,7 +146,8 @@ def _publish(simulation: Simulation, namespace: str | None, speed: float, lockst
             elapsed = (done.stamp_ns - start_ns) / NS_PER_S
             advance(done.frames if lockstep else int(elapsed * simulation.rate_hz * len(simulation.robots)))
 
-        played = play(messages(simulation, spaces), rate=speed, lockstep=lockstep, ack_topics=acks, progress=show)
+        items = messages(simulation, spaces, cloud)
+        played = play(items, rate=speed, lockstep=lockstep, ack_topics=acks, progress=show)
         advance(simulation.frame_count)
     return {
         "frames": simulation.frame_count,

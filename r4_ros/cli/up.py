@@ -61,6 +61,9 @@ def register(app: typer.Typer) -> None:
         depth_topic: Annotated[str, typer.Option(help="depth/image_raw comes from here")] = "",
         color_info_topic: Annotated[str, typer.Option(help="color/camera_info comes from here")] = "",
         depth_info_topic: Annotated[str, typer.Option(help="depth/camera_info comes from here")] = "",
+        cloud_topic: Annotated[
+            str, typer.Option(help="cloud comes from here, and depth from it instead of a depth image")
+        ] = "",
         label_topic: Annotated[str, typer.Option(help="label/image_raw comes from here")] = "",
         odom_topic: Annotated[str, typer.Option(help="odom comes from here")] = "",
         pose_topic: Annotated[str, typer.Option(help="pose comes from here")] = "",
@@ -72,6 +75,7 @@ def register(app: typer.Typer) -> None:
             "depth/image_raw": depth_topic,
             "color/camera_info": color_info_topic,
             "depth/camera_info": depth_info_topic,
+            "cloud": cloud_topic,
             "label/image_raw": label_topic,
             "odom": odom_topic,
             "pose": pose_topic,

@@ -63,14 +63,33 @@ class PerceptionConfig:
     compile_models: bool = param(False, "torch.compile for image encoders, where CUDA and Triton are")
     label_legend: str = param("", "JSON or YAML file id -> name for the label image; empty: names on label/label_info")
     compressed: bool = param(False, "subscribe to color/image_raw/compressed instead of color/image_raw")
+    depth_source: str = param(
+        "image", "where depth comes from: depth/image_raw, or the point cloud on cloud", choices=("image", "cloud")
+    )
+    depth_compressed: bool = param(False, "subscribe to depth/image_raw/compressedDepth instead of depth/image_raw")
+    depth_model: str = param(
+        "planar",
+        "what a depth image holds: depth along the optical axis, or distance from the camera",
+        choices=("planar", "radial"),
+    )
     map_frame: str = param("map", "fixed frame that places are kept in, z up")
     odom_frame: str = param("odom", "continuous frame; empty: there is none")
     base_frame: str = param("base_link", "robot frame, x forward; empty: derive it from the camera")
+    camera_frame: str = param("", "the colour camera's frame in TF; empty: as its images say")
+    depth_frame: str = param("", "the depth camera's or LiDAR's frame in TF; empty: as its messages say")
+    optical: str = param(
+        "auto",
+        "whether camera frames are optical (z forward) or x-forward; auto: by name, else by the mounting on base_frame",
+        choices=("auto", "true", "false"),
+    )
     tf_prefix: str = param("", "prefix of this robot's frames in a shared TF tree")
     pose_source: str = param("tf", "where the camera's pose comes from", choices=("tf", "odometry", "pose"))
     map_id: str = param("", "maps with one id share coordinates; empty: the agent's own map")
     sync_slop_s: float = param(0.05, "colour and depth stamps may differ by", unit="s", low=0.0, high=1.0)
     tf_wait_s: float = param(0.5, "how long a frame waits for its pose", unit="s", low=0.0, high=10.0)
+    max_angular_rate: float = param(
+        3.0, "frames taken while the camera turns quicker are refused; 0: none", unit="rad/s", low=0.0
+    )
     queue_size: int = param(2, "frames waiting for the worker; the oldest is dropped and counted", low=1, high=100)
     min_depth_m: float = param(0.15, "nearer depth is ignored", unit="m", low=0.0)
     max_depth_m: float = param(10.0, "farther depth is ignored", unit="m", low=0.1)
@@ -189,6 +208,8 @@ def build(config: type[ConfigT], values: Mapping[str, Value]) -> ConfigT:
         value = values.get(name, default)
         if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
+        if isinstance(value, bool) and str(value).lower() in f.metadata["choices"]:
+            value = str(value).lower()  # YAML reads true and false as more than words
         problem = _problem(f, value, default)
         if problem:
             problems.append(f"{name} = {value!r}: {problem}")

@@ -92,6 +92,7 @@ class RefusalReason(str, Enum):
     TRUNCATED_DATA = "truncated_data"
     EMPTY_DEPTH = "empty_depth"
     OUT_OF_ORDER = "out_of_order"
+    TOO_FAST = "too_fast"
     QUEUE_FULL = "queue_full"
     MODEL_FAILED = "model_failed"
 

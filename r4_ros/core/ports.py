@@ -40,6 +40,7 @@ class RgbdImage:
 
     color: uint8 [H, W, 3] RGB. depth: float32 [H, W], metres along the optical axis, 0 where unknown.
     labels: int32 [H, W] instance ids of a simulated camera (0: background), with ``legend`` id -> label.
+    depth_spacing: pixels between measured depths; more than 1 where depth comes from a sparse cloud and was filled.
     """
 
     color: npt.NDArray[np.uint8]
@@ -47,6 +48,7 @@ class RgbdImage:
     intrinsics: Intrinsics
     labels: npt.NDArray[np.int32] | None = None
     legend: dict[int, str] = field(default_factory=dict)
+    depth_spacing: float = 1.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -103,7 +103,11 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Intrinsics:
-    """Pinhole camera: focal lengths and principal point in pixels, plumb_bob/rational distortion or none."""
+    """A camera: focal lengths and principal point in pixels, and its lens distortion, if it has any.
+
+    ``distortion_model``: plumb_bob or rational_polynomial ("" means one of them, by the number of coefficients), or
+    equidistant (fisheye, 4 coefficients).
+    """
 
     width: int
     height: int
@@ -112,6 +116,7 @@ class Intrinsics:
     cx: float
     cy: float
     distortion: tuple[float, ...] = ()
+    distortion_model: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

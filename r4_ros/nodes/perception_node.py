@@ -12,7 +12,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
@@ -115,9 +115,8 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         )
         inputs = [
             ("color", *color, qos.SENSOR),
-            ("depth", Image, "depth/image_raw", qos.SENSOR),
             ("color_info", CameraInfo, "color/camera_info", qos.CAMERA_INFO),
-            ("depth_info", CameraInfo, "depth/camera_info", qos.CAMERA_INFO),
+            *self._depth_inputs(),
             ("tf", TFMessage, "/tf", qos.TF),
             ("tf_static", TFMessage, "/tf_static", qos.TF_STATIC),
         ]
@@ -130,6 +129,19 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         elif self.config.pose_source == "pose":
             inputs.append(("pose", PoseStamped, "pose", qos.SENSOR))
         return inputs
+
+    def _depth_inputs(self) -> list[tuple[str, Any, str, Any]]:
+        if self.config.depth_source == "cloud":
+            return [("cloud", PointCloud2, "cloud", qos.SENSOR)]
+        depth = (
+            (CompressedImage, "depth/image_raw/compressedDepth")
+            if self.config.depth_compressed
+            else (Image, "depth/image_raw")
+        )
+        return [
+            ("depth", *depth, qos.SENSOR),
+            ("depth_info", CameraInfo, "depth/camera_info", qos.CAMERA_INFO),
+        ]
 
     def cleanup(self) -> None:
         """Free the models."""

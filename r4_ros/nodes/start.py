@@ -93,6 +93,8 @@ def _perception_parameters(options: StartOptions) -> dict[str, str]:
         values["segmenter"] = _text(options.segmenter)
     if options.compressed:
         values["compressed"] = "true"
+    if "cloud" in options.remaps:
+        values["depth_source"] = _text("cloud")
     return values
 
 

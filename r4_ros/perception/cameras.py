@@ -8,8 +8,14 @@ from typing import Any
 from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Intrinsics
 
-DISTORTION_MODELS = ("", "plumb_bob", "rational_polynomial")
-DISTORTION_LENGTHS = (0, 4, 5, 8, 12, 14)
+EQUIDISTANT = "equidistant"
+DISTORTION_LENGTHS = {  # how many coefficients a model has; OpenCV tells the first three apart by that
+    "": (4, 5, 8, 12, 14),
+    "plumb_bob": (4, 5, 8, 12, 14),
+    "rational_polynomial": (4, 5, 8, 12, 14),
+    EQUIDISTANT: (4,),
+    "fisheye": (4,),
+}
 
 
 def intrinsics_of(info: Any) -> Intrinsics:
@@ -20,9 +26,10 @@ def intrinsics_of(info: Any) -> Intrinsics:
     """
     k, p = [float(v) for v in info.k], [float(v) for v in info.p]
     distortion: tuple[float, ...] = ()
+    model = ""
     if len(k) == 9 and _usable(k[0], k[4], k[2], k[5]):
         fx, fy, cx, cy = k[0], k[4], k[2], k[5]
-        distortion = _distortion(str(info.distortion_model), tuple(float(v) for v in info.d))
+        distortion, model = _distortion(str(info.distortion_model), tuple(float(v) for v in info.d))
     elif len(p) == 12 and _usable(p[0], p[5], p[2], p[6]):
         fx, fy, cx, cy = p[0], p[5], p[2], p[6]
     else:
@@ -38,12 +45,13 @@ def intrinsics_of(info: Any) -> Intrinsics:
         cx=(cx - int(roi.x_offset)) / bin_x,
         cy=(cy - int(roi.y_offset)) / bin_y,
         distortion=distortion,
+        distortion_model=model,
     )
 
 
 def same_camera(a: Intrinsics, b: Intrinsics) -> bool:
     """Whether images of two cameras in one place coincide to a tenth of a pixel."""
-    if (a.width, a.height, a.distortion) != (b.width, b.height, b.distortion):
+    if (a.width, a.height, a.distortion, a.distortion_model) != (b.width, b.height, b.distortion, b.distortion_model):
         return False
     focal = max(abs(a.fx - b.fx) * a.width / a.fx, abs(a.fy - b.fy) * a.height / a.fy)
     return max(focal, abs(a.cx - b.cx), abs(a.cy - b.cy)) <= 0.1
@@ -53,13 +61,15 @@ def _usable(fx: float, fy: float, cx: float, cy: float) -> bool:
     return all(math.isfinite(v) for v in (fx, fy, cx, cy)) and fx > 0 and fy > 0
 
 
-def _distortion(model: str, d: tuple[float, ...]) -> tuple[float, ...]:
-    if not any(d):
-        return ()
-    if model not in DISTORTION_MODELS or len(d) not in DISTORTION_LENGTHS or not all(map(math.isfinite, d)):
+def _distortion(model: str, d: tuple[float, ...]) -> tuple[tuple[float, ...], str]:
+    """Coefficients and model; a fisheye without coefficients is one still."""
+    fisheye = model in (EQUIDISTANT, "fisheye")
+    if not any(d) and not fisheye:
+        return (), ""
+    if len(d) not in DISTORTION_LENGTHS.get(model, ()) or not all(map(math.isfinite, d)):
         raise FrameRefused(
             RefusalReason.NO_INTRINSICS,
-            f"camera_info: distortion '{model}' with {len(d)} values: rectify the image, or use plumb_bob or "
-            "rational_polynomial",
+            f"camera_info: distortion '{model}' with {len(d)} values: rectify the image, or use plumb_bob, "
+            "rational_polynomial or equidistant",
         )
-    return d
+    return d, EQUIDISTANT if fisheye else ""

@@ -29,7 +29,8 @@ class Placement:
 class Capture:
     """Colour, depth and labels of one moment, not decoded yet: decoding is the worker's job, not the callback's.
 
-    ``depth_in_color`` is the pose of the depth camera's optical frame in the colour camera's;
+    ``depth``: a depth image, or a PointCloud2 where ``depth_camera`` is None. ``depth_in_color``: the pose that the
+    depth camera's optical frame (the cloud's frame) had at its stamp in that of the colour camera.
     ``legend`` names the ids of the label image.
     """
 
@@ -38,6 +39,6 @@ class Capture:
     depth: Any
     labels: Any | None
     color_camera: Intrinsics
-    depth_camera: Intrinsics
+    depth_camera: Intrinsics | None
     depth_in_color: Pose
     legend: dict[int, str] = field(default_factory=dict)

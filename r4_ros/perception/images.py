@@ -51,7 +51,7 @@ ENDS = {"JPEG": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 def decode_color(message: Any) -> npt.NDArray[np.uint8]:
     """uint8 [H, W, 3] RGB of an Image or CompressedImage (jpeg, png). May be a view of the message's data."""
     if hasattr(message, "format"):
-        pixels = _unpack(_bytes(message), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+        pixels = _unpack(bytes_of(message), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
         return _convert(pixels, cv2.COLOR_BGR2RGB)
     encoding = str(message.encoding)
     if encoding not in RAW_COLOR:
@@ -69,7 +69,7 @@ def decode_depth(message: Any) -> Float32Array:
     16UC1 and mono16 are millimetres, 32FC1 metres; compressed: png of 16 bits, or compressedDepth with its header.
     """
     if hasattr(message, "format"):
-        return _compressed_depth(str(message.format), _bytes(message))
+        return _compressed_depth(str(message.format), bytes_of(message))
     if message.encoding in ("16UC1", "mono16"):
         return np.asarray(np.multiply(_raw(message, np.uint16), MM, dtype=np.float32))
     if message.encoding == "32FC1":
@@ -80,7 +80,7 @@ def decode_depth(message: Any) -> Float32Array:
 def decode_labels(message: Any) -> npt.NDArray[np.int32]:
     """int32 [H, W] instance ids of a label image (8, 16 or 32 bits an id; raw, or png of 8 or 16 bits)."""
     if hasattr(message, "format"):
-        pixels = _unpack(_bytes(message), cv2.IMREAD_UNCHANGED)
+        pixels = _unpack(bytes_of(message), cv2.IMREAD_UNCHANGED)
         if pixels.ndim != 2 or pixels.dtype not in (np.uint8, np.uint16):
             raise _unknown("label", str(message.format), ("png with one channel of 8 or 16 bits",))
         return pixels.astype(np.int32)
@@ -120,7 +120,7 @@ def _measured(depth: npt.NDArray[Any]) -> Float32Array:
     return np.where((depth > 0) & (depth < np.inf), depth, 0).astype(np.float32, copy=False)
 
 
-def _bytes(message: Any) -> npt.NDArray[np.uint8]:
+def bytes_of(message: Any) -> npt.NDArray[np.uint8]:
     """The message's data without a copy, however its deserialiser holds it."""
     data = message.data
     if isinstance(data, np.ndarray):
@@ -142,7 +142,7 @@ def _raw(message: Any, dtype: Any, channels: int = 1) -> npt.NDArray[Any]:
         raise FrameRefused(
             RefusalReason.SIZE_MISMATCH, f"step {step} is too short for {width} pixels of {message.encoding} ({row})"
         )
-    data = _bytes(message)
+    data = bytes_of(message)
     needed = step * (height - 1) + row
     if data.size < needed:
         raise FrameRefused(

@@ -15,11 +15,12 @@ from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Embedding, Float32Array, Frame, Intrinsics, Observation, PlacedEntry
 from r4_ros.core.ports import Embedder, RgbdImage, Segment, Segmenter
 from r4_ros.perception.capture import Capture, Placement
+from r4_ros.perception.clouds import cloud_depth, decode_cloud
 from r4_ros.perception.color import MAX_SAMPLES, color_names, white_level
 from r4_ros.perception.images import decode_color, decode_depth, decode_labels
 from r4_ros.perception.label_segmenter import LabelSegmenter
 from r4_ros.perception.lift import Lifted, lift, measured_area
-from r4_ros.perception.registration import pinhole, rectify, register
+from r4_ros.perception.registration import along_axis, pinhole, rectify, register
 from r4_ros.perception.views import view_of
 from r4_ros.perception.visibility import absences
 
@@ -63,18 +64,29 @@ class Pipeline:
     def decode(self, capture: Capture) -> RgbdImage:
         """Colour with depth registered to it, both without lens distortion. Raises FrameRefused."""
         with self._stage("decode"):
-            color, depth = decode_color(capture.color), decode_depth(capture.depth)
+            color = decode_color(capture.color)
             camera = _checked(capture.color_camera, color.shape, "colour")
-            depth_camera = _checked(capture.depth_camera, depth.shape, "depth")
+            measured = decode_cloud(capture.depth) if capture.depth_camera is None else decode_depth(capture.depth)
             labels = None
             if capture.labels is not None:
                 labels = decode_labels(capture.labels)
                 _checked(camera, labels.shape, "label")
         with self._stage("register"):
-            depth = register(depth, depth_camera, capture.depth_in_color, camera)
+            depth, spacing = self._registered(measured, capture, pinhole(camera), camera)
             color = rectify(camera, color, smooth=True)
             labels = None if labels is None else rectify(camera, labels, smooth=False)
-        return RgbdImage(color, depth, pinhole(camera), labels, capture.legend)
+        return RgbdImage(color, depth, pinhole(camera), labels, capture.legend, spacing)
+
+    def _registered(
+        self, measured: Float32Array, capture: Capture, flat: Intrinsics, camera: Intrinsics
+    ) -> tuple[Float32Array, float]:
+        """Depth in the rectified colour image, and the pixels between measurements; from an image or a cloud."""
+        if capture.depth_camera is None:
+            return cloud_depth(measured, capture.depth_in_color, flat)
+        depth_camera = _checked(capture.depth_camera, measured.shape, "depth")
+        if self.config.depth_model == "radial":
+            measured = along_axis(measured, depth_camera)
+        return register(measured, depth_camera, capture.depth_in_color, camera), 1.0
 
     def observe(self, image: RgbdImage, placement: Placement, entries: Sequence[PlacedEntry] = ()) -> Frame:
         """The frame record of a registered image; ``entries`` are those that memory expects around."""
@@ -97,6 +109,7 @@ class Pipeline:
                     placement.sensor_in_map,
                     first_index=len(segments),
                     pose_covariance=placement.pose_covariance,
+                    depth_spacing=image.depth_spacing,
                 )
         self.sequence += 1
         self.segments, self.image = segments, image

@@ -13,20 +13,21 @@ import numpy.typing as npt
 
 from r4_ros.core.geometry import rotation_matrix
 from r4_ros.core.model import IDENTITY, Float32Array, FloatArray, Intrinsics, Pose, Quat
-from r4_ros.perception.cameras import same_camera
+from r4_ros.perception.cameras import EQUIDISTANT, same_camera
 
 MIN_Z = np.float32(0.05)
+MAX_FISHEYE_ANGLE = 1.4  # rad from the optical axis; beyond, a pinhole camera sees nothing
 SAME_SURFACE = np.float32(0.05)  # depths that differ by less than this share are one surface
 
 
 def pinhole(camera: Intrinsics) -> Intrinsics:
     """The camera of the rectified image: the same matrix without distortion."""
-    return replace(camera, distortion=())
+    return replace(camera, distortion=(), distortion_model="")
 
 
 def rectify(camera: Intrinsics, image: npt.NDArray[Any], smooth: bool) -> npt.NDArray[Any]:
     """The image without lens distortion; ``smooth`` interpolates (colour), else the nearest pixel (depth, labels)."""
-    if not any(camera.distortion):
+    if not _is_distorted(camera):
         return image
     x, y = _maps(camera)
     if smooth:
@@ -55,7 +56,7 @@ def register(
         depth = np.repeat(np.repeat(depth, factor, axis=0), factor, axis=1)
     rays = _rays(depth_camera, factor, depth_in_color.orientation, color_camera)
     start = _matrix(color_camera) @ np.asarray(depth_in_color.position)
-    return _fill_gaps(_splat(depth.reshape(-1), rays, start, color_camera))
+    return fill_gaps(_splat(depth.reshape(-1), rays, start, color_camera))
 
 
 def _splat(depth: Float32Array, rays: Float32Array, start: FloatArray, camera: Intrinsics) -> Float32Array:
@@ -69,14 +70,23 @@ def _splat(depth: Float32Array, rays: Float32Array, start: FloatArray, camera: I
         v += np.float32(0.5)
     inside = (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height) & (z > MIN_Z) & (depth > 0)
     hit = np.flatnonzero(inside)
-    target = v[hit].astype(np.int32) * np.int32(camera.width) + u[hit].astype(np.int32)
+    return nearest_in(v[hit].astype(np.int32) * np.int32(camera.width) + u[hit].astype(np.int32), z[hit], camera)
+
+
+def nearest_in(pixels: npt.NDArray[np.int32], depth: Float32Array, camera: Intrinsics) -> Float32Array:
+    """The least depth that falls on each pixel (row x width + column): float32 [H, W], 0 where none does."""
     nearest = np.full(camera.width * camera.height, np.inf, np.float32)
-    np.minimum.at(nearest, target, z[hit])
+    np.minimum.at(nearest, pixels, depth)
     nearest[np.isinf(nearest)] = 0
     return nearest.reshape(camera.height, camera.width)
 
 
-def _fill_gaps(depth: Float32Array) -> Float32Array:
+def along_axis(distance: Float32Array, camera: Intrinsics) -> Float32Array:
+    """Depth along the optical axis of a depth image that holds distances from the camera (depth_model radial)."""
+    return distance * _axis_share(camera)
+
+
+def fill_gaps(depth: Float32Array) -> Float32Array:
     """Fill empty pixels between two opposite neighbours of one surface with their mean, along rows, then columns."""
     width = depth.shape[1]
     flat = depth.reshape(-1)
@@ -100,16 +110,43 @@ def _rays(depth_camera: Intrinsics, factor: int, orientation: Quat, color_camera
     u = (np.arange(depth_camera.width * factor) + 0.5) / factor - 0.5
     v = (np.arange(depth_camera.height * factor) + 0.5) / factor - 0.5
     grid = np.stack([a.ravel() for a in np.meshgrid(u, v)], axis=1)
-    distortion = np.asarray(depth_camera.distortion) if depth_camera.distortion else None
-    flat = cv2.undistortPoints(grid[:, None], _matrix(depth_camera), distortion)[:, 0]
+    flat = _undistorted(grid, depth_camera)
     directions = np.concatenate([flat, np.ones((len(flat), 1))], axis=1).T
     return np.ascontiguousarray(_matrix(color_camera) @ rotation_matrix(orientation) @ directions, np.float32)
+
+
+@lru_cache(maxsize=8)
+def _axis_share(camera: Intrinsics) -> Float32Array:
+    """Cosine of each pixel's ray to the optical axis, float32 [H, W]."""
+    u, v = np.meshgrid(np.arange(camera.width, dtype=float), np.arange(camera.height, dtype=float))
+    flat = _undistorted(np.stack([u.ravel(), v.ravel()], axis=1), camera)
+    share = 1 / np.sqrt(1 + (flat**2).sum(axis=1))
+    return np.asarray(share.reshape(camera.height, camera.width), np.float32)
+
+
+def _undistorted(pixels: FloatArray, camera: Intrinsics) -> FloatArray:
+    """Pixels [n, 2] -> x / z and y / z of their rays [n, 2]; NaN for rays that have none (a fisheye's edge)."""
+    matrix, distortion = _matrix(camera), np.asarray(camera.distortion or (0.0,) * 4)
+    if camera.distortion_model != EQUIDISTANT:
+        return np.asarray(cv2.undistortPoints(pixels[:, None], matrix, distortion)[:, 0], float)
+    flat = cv2.fisheye.undistortPoints(pixels[:, None], matrix, distortion)[:, 0]
+    centred = (pixels - (camera.cx, camera.cy)) / (camera.fx, camera.fy)
+    forward = np.hypot(*centred.T) < MAX_FISHEYE_ANGLE
+    return np.where(forward[:, None] & (np.abs(flat) < 1e3), flat, np.nan)
+
+
+def _is_distorted(camera: Intrinsics) -> bool:
+    return any(camera.distortion) or camera.distortion_model == EQUIDISTANT
 
 
 @lru_cache(maxsize=8)
 def _maps(camera: Intrinsics) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     matrix = _matrix(camera)
     size = (camera.width, camera.height)
+    if camera.distortion_model == EQUIDISTANT:
+        distortion = np.asarray(camera.distortion or (0.0,) * 4)
+        x, y = cv2.fisheye.initUndistortRectifyMap(matrix, distortion, np.eye(3), matrix, size, cv2.CV_32FC1)
+        return x, y
     x, y = cv2.initUndistortRectifyMap(matrix, np.asarray(camera.distortion), None, matrix, size, cv2.CV_32FC1)
     return x, y
 

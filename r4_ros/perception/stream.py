@@ -11,18 +11,18 @@ import numpy as np
 
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, RefusalReason
-from r4_ros.core.geometry import rotation_matrix
 from r4_ros.core.intervals import nanoseconds, seconds
-from r4_ros.core.model import IDENTITY, OPTICAL_TO_BASE, Intrinsics, Pose
+from r4_ros.core.model import Intrinsics, Pose
 from r4_ros.perception.cameras import intrinsics_of
-from r4_ros.perception.capture import Capture, Placement
+from r4_ros.perception.capture import Capture
 from r4_ros.perception.label_segmenter import load_legend
+from r4_ros.perception.placing import Camera, Placer
 from r4_ros.perception.refusals import Refusals
 from r4_ros.perception.sync import Match, Matcher
 from r4_ros.perception.transforms import HOUR_NS, TransformBuffer, Transforms, clean, stamp_of
 
 ROLES = (
-    "color", "depth", "label", "color_info", "depth_info", "label_info", "tf", "tf_static", "odometry", "pose"
+    "color", "depth", "cloud", "label", "color_info", "depth_info", "label_info", "tf", "tf_static", "odometry", "pose"
 )  # fmt: skip
 
 
@@ -49,12 +49,14 @@ class Stream:
         self.config = config
         self.refusals = refusals if refusals is not None else Refusals()
         self.transforms = transforms if transforms is not None else TransformBuffer(reorder_s=config.reorder_s)
+        self._placer = Placer(config, self.transforms)
+        self._depth_role = "cloud" if config.depth_source == "cloud" else "depth"
         self.legend = load_legend(config.label_legend) if config.label_legend else {}
         self.session = 0
         self.received: dict[str, int] = {}
         self._reorder_ns = nanoseconds(config.reorder_s)
         self._wait_ns = nanoseconds(config.tf_wait_s)
-        partners = [("depth", RefusalReason.NO_DEPTH)]
+        partners = [(self._depth_role, RefusalReason.NO_DEPTH)]
         if config.segmenter == "label_image":
             partners.append(("label", RefusalReason.NO_LABELS))
         self._matcher = Matcher(partners, config.sync_slop_s)
@@ -64,16 +66,15 @@ class Stream:
         self._waits_since: float | None = None  # monotonic time since which colour images wait for their partners
         self._seen: dict[int, None] = {}  # stamps of this session, newest last
         self._infos: dict[str, tuple[str, Intrinsics] | FrameRefused] = {}
-        self._pose_child = ""  # whose pose the odometry or pose topic gives
-        self._covariance: tuple[float, ...] = ()
         handlers: dict[str, Callable[[Any], None]] = {
             "color": self._on_color,
             "depth": lambda message: self._on_partner("depth", message),
+            "cloud": lambda message: self._on_partner("cloud", message),
             "label": lambda message: self._on_partner("label", message),
             "color_info": lambda message: self._on_info("color", message),
             "depth_info": lambda message: self._on_info("depth", message),
             "label_info": self._on_legend,
-            "tf": lambda message: self.transforms.add_message(message, static=False, skip=(self._pose_child,)),
+            "tf": lambda message: self.transforms.add_message(message, static=False, skip=(self._placer.pose_child,)),
             "tf_static": lambda message: self.transforms.add_message(message, static=True),
             "odometry": self._on_odometry,
             "pose": self._on_pose,
@@ -84,6 +85,7 @@ class Stream:
     def roles(self) -> tuple[str, ...]:
         """The roles that matter with this configuration; messages of others change nothing."""
         unused = {"odometry", "pose"} - {self.config.pose_source}
+        unused |= {"depth", "depth_info"} if self._depth_role == "cloud" else {"cloud"}
         if "label" not in self._partner_roles:
             unused |= {"label", "label_info"}
         return tuple(role for role in ROLES if role not in unused)
@@ -110,15 +112,12 @@ class Stream:
         for pending in self._pending:
             if pending.deadline is None:
                 pending.deadline = monotonic + self.config.tf_wait_s
-        self._refuse_where(lambda pending: pending.deadline is not None and pending.deadline <= monotonic)
-        return ready
+        return ready + self._give_up(lambda pending: pending.deadline is not None and pending.deadline <= monotonic)
 
     def finish(self) -> list[Capture]:
         """The recording is over: decide everything that still waits."""
         self._take(*self._matcher.finish())
-        ready = self._complete()
-        self._refuse_where(lambda _: True)
-        return ready
+        return self._complete() + self._give_up(lambda _: True)
 
     def _on_color(self, message: Any) -> None:
         stamp_ns = stamp_of(message.header)
@@ -145,7 +144,9 @@ class Stream:
     def _restart(self, stamp_ns: int) -> None:
         """Time went back, or far ahead: a new session, in which nothing of the old one counts."""
         self.session += 1
-        self._refuse_where(lambda _: True)
+        for pending in self._pending:
+            self._refuse(pending)
+        self._pending.clear()
         for dropped in self._matcher.restart(stamp_ns, self.config.reorder_s):
             self.refusals.add(FrameRefused(RefusalReason.OUT_OF_ORDER, "time jumped while this frame waited", dropped))
         self.transforms.forget_after(stamp_ns)
@@ -173,15 +174,15 @@ class Stream:
 
     def _on_odometry(self, message: Any) -> None:
         if self.config.pose_source == "odometry":
-            self._on_source(message, clean(message.child_frame_id) or self._name(self.config.base_frame))
+            self._on_source(message, clean(message.child_frame_id) or self._placer.name(self.config.base_frame))
 
     def _on_pose(self, message: Any) -> None:
         if self.config.pose_source == "pose":
-            self._on_source(message, self._name(self.config.base_frame) or self._color_frame())
+            self._on_source(message, self._placer.name(self.config.base_frame) or self._color_frame())
 
     def _on_source(self, message: Any, child: str) -> None:
         """A pose topic stands in for the dynamic transform of its child frame."""
-        self._pose_child = child
+        self._placer.pose_child = child
         with_covariance = hasattr(message.pose, "pose")
         pose = message.pose.pose if with_covariance else message.pose
         p, q = pose.position, pose.orientation
@@ -189,7 +190,7 @@ class Stream:
         self.transforms.add(message.header.frame_id, child, stamp_of(message.header), placed)
         if with_covariance:
             values = tuple(float(v) for v in message.pose.covariance)
-            self._covariance = values if any(values) and all(np.isfinite(values)) else ()
+            self._placer.covariance = values if any(values) and all(np.isfinite(values)) else ()
 
     def _take(self, matches: list[Match], refused: list[FrameRefused]) -> None:
         self._pending += [_Pending(match, self.session) for match in matches]
@@ -209,43 +210,71 @@ class Stream:
         self._pending = waiting
         if self._newest is not None:
             newest = self._newest
-            self._refuse_where(lambda pending: newest - pending.match.stamp_ns > self._wait_ns)
+            ready += self._give_up(lambda pending: newest - pending.match.stamp_ns > self._wait_ns)
         return ready
 
-    def _refuse_where(self, condition: Callable[[_Pending], bool]) -> None:
+    def _give_up(self, condition: Callable[[_Pending], bool]) -> list[Capture]:
+        """End the wait of these: take them if only the pose at the depth's own stamp is missing, else refuse them."""
+        ready: list[Capture] = []
         for pending in [p for p in self._pending if condition(p)]:
             self._pending.remove(pending)
-            waited = f"{pending.error} (waited {seconds(self._wait_ns):.2f} s)"
-            reason = pending.error.reason if pending.error else RefusalReason.NO_POSE
-            self.refusals.add(FrameRefused(reason, waited, pending.match.stamp_ns))
+            try:
+                ready.append(self._capture(pending, wait=False))
+            except FrameRefused:
+                self._refuse(pending)
+        return ready
 
-    def _capture(self, pending: _Pending) -> Capture:
-        """Raises FrameRefused while the pose or the intrinsics aren't known."""
-        match, config = pending.match, self.config
-        color_frame, color_camera = self._camera("color", match.lead.header)
-        depth_frame, depth_camera = self._camera("depth", match.partners["depth"].header)
-        stamp = match.stamp_ns
-        placement = Placement(
-            stamp_ns=stamp,
-            sensor_frame=color_frame,
-            sensor_in_map=self.transforms.lookup(self._name(config.map_frame), color_frame, stamp),
-            sensor_in_odom=self._optional(config.odom_frame, color_frame, stamp),
-            base_in_sensor=self._base_in(color_frame, stamp),
-            pose_covariance=self._sensor_covariance(color_frame, stamp),
-            session=pending.session,
-        )
-        same_place = depth_frame == color_frame or not depth_frame
-        depth_in_color = IDENTITY if same_place else self.transforms.lookup(color_frame, depth_frame, stamp)
+    def _refuse(self, pending: _Pending) -> None:
+        reason = pending.error.reason if pending.error else RefusalReason.NO_POSE
+        waited = f"{pending.error} (waited {seconds(self._wait_ns):.2f} s)"
+        self.refusals.add(FrameRefused(reason, waited, pending.match.stamp_ns))
+
+    def _capture(self, pending: _Pending, wait: bool = True) -> Capture:
+        """Raises FrameRefused while a pose or the intrinsics aren't known."""
+        match, stamp_ns = pending.match, pending.match.stamp_ns
+        depth = match.partners[self._depth_role]
+        color, color_camera = self._color_camera(match.lead.header, stamp_ns)
+        other, depth_camera = self._depth_camera(depth.header, match.lead.header, color, stamp_ns)
+        placement = self._placer.placement(color, stamp_ns, pending.session)
+        depth_in_color = self._depth_in_color(color, other, stamp_ns, stamp_of(depth.header), wait)
         labels = match.partners.get("label")
         if labels is not None and not self.legend:
             raise FrameRefused(RefusalReason.NO_LABELS, "no names of label ids came: set label_legend, or publish them")
-        depth = match.partners["depth"]
         return Capture(
             placement, match.lead, depth, labels, color_camera, depth_camera, depth_in_color, dict(self.legend)
         )
 
-    def _camera(self, role: str, header: Any) -> tuple[str, Intrinsics]:
-        """Optical frame and intrinsics of an image. A depth image of the colour frame may do without its own info."""
+    def _depth_in_color(self, color: Camera, other: Camera, stamp_ns: int, depth_ns: int, wait: bool) -> Pose:
+        """Each at its own stamp. The pose at a later stamp may still come; at an earlier one it won't."""
+        try:
+            return self._placer.between(color, stamp_ns, other, depth_ns)
+        except FrameRefused:
+            if wait and depth_ns > stamp_ns:
+                raise
+            return self._placer.between(color, stamp_ns, other, stamp_ns)
+
+    def _color_camera(self, header: Any, stamp_ns: int) -> tuple[Camera, Intrinsics]:
+        frame, camera = self._info("color", header)
+        return self._placer.camera(clean(self.config.camera_frame) or frame, stamp_ns), camera
+
+    def _depth_camera(
+        self, header: Any, color_header: Any, color: Camera, stamp_ns: int
+    ) -> tuple[Camera, Intrinsics | None]:
+        """Frame and intrinsics of what measures depth; a cloud has none, and its frame isn't an optical one.
+
+        What says that it is of the colour camera's frame, or of none, is where that camera is.
+        """
+        if self._depth_role == "cloud":
+            frame = clean(self.config.depth_frame) or clean(header.frame_id)
+            return (Camera(frame) if frame else color), None
+        frame, camera = self._info("depth", header)
+        override = clean(self.config.depth_frame)
+        if not override and frame in ("", clean(color_header.frame_id), color.frame):
+            return color, camera
+        return self._placer.camera(override or frame, stamp_ns), camera
+
+    def _info(self, role: str, header: Any) -> tuple[str, Intrinsics]:
+        """Frame and intrinsics of an image. A depth image of the colour frame may do without its own info."""
         frame = clean(header.frame_id)
         info = self._infos.get(role)
         if info is None and role == "depth":
@@ -257,41 +286,6 @@ class Stream:
             raise info
         return frame or info[0], info[1]
 
-    def _name(self, frame: str) -> str:
-        """The frame's name in a shared tree: with this robot's prefix where that exists."""
-        frame = clean(frame)
-        if not frame or not self.config.tf_prefix:
-            return frame
-        prefixed = f"{clean(self.config.tf_prefix).rstrip('/')}/{frame}"
-        return prefixed if self.transforms.knows(prefixed) else frame
-
-    def _optional(self, target: str, source: str, stamp_ns: int) -> Pose | None:
-        name = self._name(target)
-        if not name or not self.transforms.knows(name):
-            return None
-        try:
-            return self.transforms.lookup(name, source, stamp_ns)
-        except FrameRefused:
-            return None
-
-    def _base_in(self, color_frame: str, stamp_ns: int) -> Pose:
-        base = self._name(self.config.base_frame)
-        if not base or not self.transforms.knows(base):
-            return OPTICAL_TO_BASE
-        return self.transforms.lookup(color_frame, base, stamp_ns)
-
     def _color_frame(self) -> str:
         info = self._infos.get("color")
-        return info[0] if isinstance(info, tuple) else ""
-
-    def _sensor_covariance(self, color_frame: str, stamp_ns: int) -> tuple[float, ...]:
-        """The covariance that the pose topic gave for its frame, carried along the lever arm to the camera."""
-        if not self._covariance or not self._pose_child:
-            return ()
-        lever = self.transforms.lookup(self._pose_child, color_frame, stamp_ns).position
-        body = self.transforms.lookup(self._name(self.config.map_frame), self._pose_child, stamp_ns)
-        x, y, z = rotation_matrix(body.orientation) @ np.asarray(lever)
-        jacobian = np.eye(6)
-        jacobian[:3, 3:] = -np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-        carried = jacobian @ np.asarray(self._covariance).reshape(6, 6) @ jacobian.T
-        return tuple(float(v) for v in carried.ravel())
+        return clean(self.config.camera_frame) or (info[0] if isinstance(info, tuple) else "")

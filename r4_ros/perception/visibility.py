@@ -38,6 +38,7 @@ LEFT_SHARE = 0.01  # of the pixels around it that may still show something insid
 POSE_SIGMA_M = 0.02  # of the camera
 SUPPORT_M = 0.03  # what lies lower than this in the box is what the thing stood on
 NEAR_M = 0.1
+RESOLVED = 3.0  # a box must be so many times as large in the image as depth is coarse
 MAX_RAYS = 1600
 STEPS = np.linspace(-0.4, 0.4, 5)
 GRID = np.stack(np.meshgrid(STEPS, STEPS, STEPS, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -51,13 +52,15 @@ def absences(
     sensor_in_map: Pose,
     first_index: int,
     pose_covariance: Sequence[float] = (),
+    depth_spacing: float = 1.0,
 ) -> tuple[Observation, ...]:
     """ABSENT observations for entries whose place was looked at and is empty; nothing for all others.
 
     depth: float32 [H, W] metres registered to the pinhole camera, 0 unknown. A place is empty when the measured surface
     lies clearly behind 80 % of the samples of its box and none lies in it. A box out of view, hidden, unmeasured or
     less certain than it is large tells nothing. Depth decides: a thing that the segmenter missed isn't absent.
-    pose_covariance: of the sensor in the map, 36 values, or none.
+    pose_covariance: of the sensor in the map, 36 values, or none. depth_spacing: pixels between measured depths; a box
+    that is not larger tells nothing.
     """
     map_in_sensor = inverse(sensor_in_map)
     expected = [entry for entry in entries if entry.state != EntryState.GONE and entry.motion != Motion.DYNAMIC]
@@ -65,6 +68,8 @@ def absences(
     for entry in _in_view(expected, map_in_sensor, camera):
         box = transform_box(map_in_sensor, entry.box)
         sigma = _entry_sigma(entry) + _pose_sigma(pose_covariance, box.pose.position[2])
+        if not _is_resolved(box, camera, depth_spacing):
+            continue
         share = _empty_share(box, sigma, depth, camera)
         if share < EMPTY_SHARE or any(_is_there(box, entry.label, observation) for observation in seen):
             continue
@@ -91,6 +96,14 @@ def _in_view(entries: Sequence[PlacedEntry], map_in_sensor: Pose, camera: Intrin
     pixels = project(camera, centres)
     inside = np.all((pixels >= 0) & (pixels < (camera.width, camera.height)), axis=1)
     return [entries[int(i)] for i in np.flatnonzero(inside)]
+
+
+def _is_resolved(box: Box, camera: Intrinsics, depth_spacing: float) -> bool:
+    """Whether depth so far apart can't have missed the thing: several measurements fall onto it."""
+    if depth_spacing <= 1:
+        return True
+    outline = project(camera, corners(box))
+    return bool((np.ptp(outline, axis=0) > RESOLVED * depth_spacing).all())
 
 
 def _entry_sigma(entry: PlacedEntry) -> float:

@@ -61,6 +61,26 @@ def test_a_frame_becomes_a_record_and_an_entry(graph: Any, perception: Perceptio
     assert entry.count == 3
 
 
+def test_depth_may_come_from_a_point_cloud(graph: Any, memory: MemoryNode) -> None:
+    graph.active(
+        graph.make(
+            PerceptionNode,
+            agent_id="robot",
+            segmenter="label_image",
+            embedder="none",
+            map_id="home",
+            depth_source="cloud",
+        )
+    )
+    there = frames_of([n * SECOND for n in (10, 11, 12)], cloud=True)
+    gone = frames_of([n * SECOND for n in range(13, 19)], cup=False, cloud=True)
+    played = run([*there, *gone])
+    assert (played.acked, played.refused, played.unanswered) == (9, 0, 0)
+    (entry,) = memory.library.placed()
+    assert entry.box.pose.position == pytest.approx((2.0, 0.0, 1.0), abs=0.15)
+    assert entry.state is m.EntryState.GONE
+
+
 def test_a_frame_without_a_pose_is_refused_by_name_and_the_next_one_taken(
     graph: Any, perception: PerceptionNode, memory: MemoryNode, until: Any
 ) -> None:

@@ -90,3 +90,9 @@ def test_lists_hold_strings_and_are_nobody_elses() -> None:
     assert build(MemoryConfig, {}).agents is not build(MemoryConfig, {}).agents
     with pytest.raises(InvalidArgument, match="list of strings"):
         build(MemoryConfig, {"agents": ["/a", 7]})
+
+
+def test_true_and_false_are_words_where_these_are_choices() -> None:
+    assert build(PerceptionConfig, {"optical": True}).optical == "true"
+    with pytest.raises(InvalidArgument, match="depth_source"):
+        build(PerceptionConfig, {"depth_source": True})

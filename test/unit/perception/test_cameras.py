@@ -32,8 +32,11 @@ def test_without_focal_lengths_it_is_refused(messages: Any, fx: float) -> None:
 def test_distortion_is_kept_or_named(messages: Any) -> None:
     d = [0.1, -0.05, 0.001, 0.0, 0.0]
     assert intrinsics_of(messages.info(d=d)).distortion == tuple(d)
-    with pytest.raises(FrameRefused, match="equidistant"):
-        intrinsics_of(messages.info(d=[0.1, 0, 0, 0], distortion_model="equidistant"))
+    fisheye = intrinsics_of(messages.info(d=[0.1, 0, 0, 0], distortion_model="equidistant"))
+    assert (fisheye.distortion, fisheye.distortion_model) == ((0.1, 0, 0, 0), "equidistant")
+    for model, values in (("equidistant", [0.1] * 5), ("plumb_bob", [0.1] * 3), ("unheard_of", [0.1] * 4)):
+        with pytest.raises(FrameRefused, match=model):
+            intrinsics_of(messages.info(d=values, distortion_model=model))
 
 
 def test_binning_and_region(messages: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace as Message
 from typing import Any
 
 import cv2
@@ -184,3 +185,65 @@ def test_a_segmenter_that_fails_loses_one_frame_only(messages: Any, scene: Any) 
 def test_without_an_embedder_observations_have_no_vector(messages: Any, scene: Any) -> None:
     p = Pipeline(PerceptionConfig(agent_id="robot"), LabelSegmenter(), None)
     assert {o.label_embedding for o in p.process(capture(messages, scene)).observations} == {None}
+
+
+def cloud_of(metres: np.ndarray[Any, Any], camera: Intrinsics, keep: Any) -> Any:
+    """The pixels of a depth image where ``keep`` holds, as a PointCloud2 of xyz without order."""
+    rows, columns = np.nonzero((metres > 0) & keep)
+    z = metres[rows, columns]
+    points = np.stack([(columns - camera.cx) / camera.fx * z, (rows - camera.cy) / camera.fy * z, z], axis=1)
+    fields = [Message(name=name, offset=4 * i, datatype=7, count=1) for i, name in enumerate("xyz")]
+    return Message(
+        height=1,
+        width=len(points),
+        fields=fields,
+        is_bigendian=False,
+        point_step=12,
+        row_step=12 * len(points),
+        data=points.astype("<f4").tobytes(),
+        is_dense=False,
+    )
+
+
+@pytest.mark.parametrize(("every_row", "every_column", "tolerance"), [(1, 1, 0.04), (3, 2, 0.06), (8, 2, 0.1)])
+def test_things_stand_where_a_cloud_says(
+    messages: Any, scene: Any, every_row: int, every_column: int, tolerance: float
+) -> None:
+    """From a depth camera's cloud down to the rings of a LiDAR, measured beside the colour camera."""
+    from r4_ros.core.geometry import compose
+
+    shot = capture(messages, scene)
+    metres, _ = scene(DEPTH, BOXES, compose(LOOKING, BESIDE)).render()
+    keep = np.zeros(metres.shape, bool)
+    keep[::every_row, ::every_column] = True
+    frame = pipeline().process(replace(shot, depth=cloud_of(metres, DEPTH, keep), depth_camera=None))
+    found = places(frame)
+    np.testing.assert_allclose(found["crate"], BOXES[1][0], atol=tolerance)
+    np.testing.assert_allclose(found["bin"], BOXES[2][0], atol=tolerance)
+
+
+def test_a_cloud_too_coarse_for_a_thing_says_nothing_of_its_absence(messages: Any, scene: Any) -> None:
+    from r4_ros.core.model import NO_COVARIANCE, Box, EntryState, Motion, PlacedEntry
+
+    box = Box(Pose((0.0, 2.0, 0.2)), (0.2, 0.2, 0.3))
+    state = (EntryState.PRESENT, Motion.UNKNOWN, Visibility.VISIBLE)
+    entry = PlacedEntry("mug", "robot", 1, "", "mug", box, NO_COVARIANCE, *state, 1.0, 3, 0, 0)
+    shot = capture(messages, scene, apart=False)
+    metres, _ = scene(COLOR, BOXES, LOOKING).render()
+    for step, expected in ((1, ["mug"]), (12, [])):
+        keep = np.zeros(metres.shape, bool)
+        keep[::step, ::step] = True
+        taken = replace(shot, depth=cloud_of(metres, COLOR, keep), depth_camera=None)
+        absent = [o for o in pipeline(min_points=5).process(taken, [entry]).observations if o.entry_id]
+        assert [o.entry_id for o in absent] == expected
+
+
+def test_distances_are_turned_into_depth_where_the_parameter_says_so(messages: Any, scene: Any) -> None:
+    metres, _ = scene(COLOR, BOXES, LOOKING).render()
+    v, u = np.mgrid[:240, :320]
+    distance = metres * np.sqrt(1 + ((u - COLOR.cx) / COLOR.fx) ** 2 + ((v - COLOR.cy) / COLOR.fy) ** 2)
+    shot = replace(capture(messages, scene, apart=False), depth=messages.image(distance.astype(np.float32), "32FC1"))
+    planar = places(pipeline().process(capture(messages, scene, "32FC1", apart=False)))
+    radial = places(pipeline(depth_model="radial").process(shot))
+    np.testing.assert_allclose(radial["bin"], planar["bin"], atol=1e-3)
+    assert np.linalg.norm(places(pipeline().process(shot))["bin"] - planar["bin"]) > 0.02

@@ -102,3 +102,25 @@ def test_distortion_is_taken_out_of_colour_and_depth(scene: Any) -> None:
     labels = rectify(bent, image.astype(np.int32) * 70_001, smooth=False)
     assert labels.dtype == np.int32
     assert set(np.unique(labels)) == {0, 140_002}
+
+
+def test_a_fisheye_becomes_a_pinhole(scene: Any) -> None:
+    """Its pixels are those of the pinhole image at r = f theta; colour, labels and depth go the same way."""
+    fisheye = replace(COLOR, distortion=(0.02, -0.01, 0.0, 0.0), distortion_model="equidistant")
+    expected, _ = scene(COLOR, [WALL, BLOCK]).render()
+    v, u = np.mgrid[:240, :320].astype(float)
+    x, y = (u - COLOR.cx) / COLOR.fx, (v - COLOR.cy) / COLOR.fy
+    theta_d = np.hypot(x, y)
+    theta = theta_d.copy()
+    for _ in range(20):  # theta_d = theta (1 + k1 theta^2 + k2 theta^4)
+        theta = theta_d / (1 + 0.02 * theta**2 - 0.01 * theta**4)
+    scale = np.tan(theta) / np.maximum(theta_d, 1e-9)
+    columns = np.rint(x * scale * COLOR.fx + COLOR.cx).astype(int).clip(0, 319)
+    rows = np.rint(y * scale * COLOR.fy + COLOR.cy).astype(int).clip(0, 239)
+    measured = expected[rows, columns]
+    found = register(measured, fisheye, IDENTITY, fisheye)
+    inner = np.s_[50:190, 70:250]
+    assert (np.abs(found - expected)[inner] > 0.02).mean() < 0.02
+    beside = register(measured, fisheye, Pose((1e-5, 0.0, 0.0)), COLOR)
+    assert (np.abs(beside - expected)[inner] > 0.02).mean() < 0.03
+    assert pinhole(fisheye) == COLOR

@@ -201,7 +201,7 @@ def test_what_waited_when_time_jumped_is_counted(messages: Any) -> None:
 
 
 def test_slashes_and_prefixes(messages: Any) -> None:
-    robot = Robot(messages, depth_frame="/camera", tf_prefix="robot1", base_frame="base")
+    robot = Robot(messages, depth_frame="/camera", tf_prefix="robot1", base_frame="base", optical="true")
     robot.stream.add("tf_static", messages.tf(("robot1/base", "camera", 0, Pose((1.0, 0, 0)))))
     robot.tf(S, Pose(), "/map", "robot1/odom")
     robot.tf(S, Pose(), "robot1/odom", "robot1/base")
