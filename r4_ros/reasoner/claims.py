@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r4_ros.reasoner import lexicon, temporal
-from r4_ros.reasoner.form import Ask
+from r4_ros.reasoner import lexicon, occasions
+from r4_ros.reasoner.asking import Ask
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
 from r4_ros.reasoner.parse import Reading
 from r4_ros.reasoner.phrases import NounPhrase
@@ -32,7 +32,7 @@ def claim_of(
     begin = target.end if target is not None else ask.end
     negate = any(w in ("n't", "not") for w in reading.lowers[ask.start : end])
     happened = next(
-        (e for i in range(begin, end) if i not in masked and (e := temporal.event_word(reading, i)) is not None), None
+        (e for i in range(begin, end) if i not in masked and (e := occasions.event_word(reading, i)) is not None), None
     )
     if happened is not None:
         kinds = ANY_CHANGE if happened == "changed" else (happened,)

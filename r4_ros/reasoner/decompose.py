@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from r4_ros.reasoner import asking, leftover, lexicon, occasions, parse, spatial, superlative, temporal
 from r4_ros.reasoner import form as forms
-from r4_ros.reasoner import leftover, lexicon, parse, phrases, spatial, superlative, temporal
-from r4_ros.reasoner.claims import ANY_CHANGE, claim_of, predicate
+from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
 from r4_ros.reasoner.keys import (
     EGO,
     Asked,
-    Attribute,
     By,
     Claim,
     EventKey,
@@ -16,26 +15,24 @@ from r4_ros.reasoner.keys import (
     Plan,
     Reference,
     Relation,
-    SemanticKey,
     SpatialKey,
     Step,
     Superlative,
     TemporalKey,
 )
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
 from r4_ros.reasoner.sketch import (
-    EXCLUDING,
     ROBOT,
     Sketch,
     find_agents,
     find_target,
     imagined_spans,
     purpose_at,
+    shown_on,
     subject,
 )
 
-NO_PROPERTY = frozenset("same other colored coloured".split())
-EXACTLY = frozenset("only exactly just".split())
 EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION)
 
 
@@ -49,7 +46,7 @@ def plan(text: str) -> Plan:
     places = spatial.find(reading, masked | frozenset(range(ask.start, ask.end)))
     sketch = Sketch(reading, ask, begin, end, masked, mentions, places, superlative.find(reading, masked))
     find_agents(sketch)
-    sketch.target = find_target(sketch)
+    sketch.target = find_target(sketch) or shown_on(sketch)
     claim, sketch.claimed, ask = claim_of(sketch.reading, sketch.ask, sketch.target, places, masked, end)
     sketch.ask = ask
     if ask.form is Form.CHOOSE and ask.asked is Asked.LOCATION:
@@ -76,11 +73,11 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     sketch.about = subject(sketch)
     target = _step(sketch, sketch.target, is_target=True)
     spoken = (sketch.reading.words[i].lemma for i in range(ask.start, sketch.end) if i not in sketch.masked)
-    said = _said_of(sketch)
+    said = said_of(sketch)
     if said is not None:
         attributes = (*target.semantic.attributes, said)
         target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"attributes": attributes})})
-    in_view = ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) and bool(set(spoken) & forms.SEE_LEMMAS)
+    in_view = ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) and bool(set(spoken) & asking.SEE_LEMMAS)
     target = target.model_copy(update={"temporal": keys, "agents": sketch.agents, "in_view": in_view and bool(keys)})
     event = _event(sketch)
     if claim is not None and sketch.claimed is not None:
@@ -102,19 +99,6 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     )
 
 
-def _said_of(sketch: Sketch) -> Attribute | None:
-    """'which chairs are red', 'something green': a property behind the target restricts it."""
-    ask, target = sketch.ask, sketch.target
-    if ask.form not in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) or purpose_at(sketch) >= 0:
-        return None
-    begin = target.end if target is not None else ask.end
-    property_at = predicate(sketch.reading, begin, sketch.end, sketch.places, sketch.masked)
-    if property_at is None:
-        return None
-    sketch.used.add(property_at[1])
-    return property_at[0]
-
-
 def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) -> Step:
     """The retrieval of one noun phrase with everything that restricts it; steps it refers to are made first."""
     keys = []
@@ -133,7 +117,7 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
     if phrase is not None:
         sketch.used.update(range(phrase.start, phrase.end))
     return Step(
-        semantic=_semantic(sketch, phrase),
+        semantic=semantic(sketch, phrase),
         spatial=tuple(keys),
         superlative=extreme,
         definite=phrase is not None and phrase.definite and not phrase.plural,
@@ -155,7 +139,8 @@ def _is_loose(sketch: Sketch, place: spatial.Place) -> bool:
     if subject is None or subject is sketch.target or place.start in sketch.masked:
         return False
     anchors = [a for p in sketch.places for a in (p.anchor, p.other)] + [e.reference for e in sketch.extremes]
-    spoken_for = any(a is subject for a in [*anchors, *sketch.agent_phrases])
+    found_by_step = not lexicon.is_room(subject.noun)
+    spoken_for = any(a is subject and found_by_step for a in [*anchors, *sketch.agent_phrases])
     within = any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
     other_end = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE, Form.COMPARE)
     return not (spoken_for or within or other_end)
@@ -188,81 +173,6 @@ def _spatial(sketch: Sketch, place: spatial.Place) -> SpatialKey | None:
     )
 
 
-def _semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
-    if phrase is None:
-        who = sketch.ask.asked is Asked.IDENTITY
-        labels = lexicon.labels_for("person") if who else ()
-        return SemanticKey(labels=labels, purpose=_purpose(sketch), exclude=_excluded(sketch))
-    attributes = []
-    for word in phrase.modifiers:
-        if (
-            word in spatial.SIDES
-            or word in phrases.ORDINALS
-            or word in superlative.WORDS
-            or word in temporal.ORDINALS
-            or word.endswith("est")
-            or word in NO_PROPERTY
-        ):
-            continue
-        known = lexicon.property_of(word)
-        attributes.append(Attribute(name=known[0] if known else "", value=word))
-    attributes += _possessions(sketch, phrase)
-    if phrase.owner:
-        attributes.append(Attribute(name="owner", value=phrase.owner))
-    anything = lexicon.is_anything(phrase.noun)
-    return SemanticKey(
-        text=phrase.noun,
-        labels=() if anything else lexicon.labels_for(phrase.noun),
-        name=phrase.proper,
-        attributes=tuple(attributes),
-        anything=anything,
-        exclude=_excluded(sketch) if phrase is sketch.target else (),
-    )
-
-
-def _excluded(sketch: Sketch) -> tuple[str, ...]:
-    """'apart from the toaster and the kettle', 'not counting Mia': what is not meant."""
-    reading, lowers = sketch.reading, sketch.reading.lowers
-    found: list[str] = []
-    for i in range(len(lowers)):
-        size = next((len(e) for e in EXCLUDING if lowers[i : i + len(e)] == e), 0)
-        at = i + size
-        while size and at < len(lowers) and (phrase := reading.phrase_at(at)) is not None:
-            sketch.used.update(range(i, phrase.end))
-            found.append(" ".join([*phrase.modifiers, phrase.noun]))
-            at = phrase.end + 1 if lowers[phrase.end : phrase.end + 1] in (("and",), ("or",)) else len(lowers)
-    return tuple(found)
-
-
-def _possessions(sketch: Sketch, phrase: NounPhrase) -> list[Attribute]:
-    """'the pillow with a face', 'a cup of coffee': properties that only a description can confirm."""
-    lowers = sketch.reading.lowers
-    found = []
-    end = phrase.end
-    while lowers[end : end + 1] in (("with",), ("without",), ("of",)):
-        noun = sketch.reading.phrase_at(end + 1)
-        if noun is None or lexicon.is_room(noun.noun):
-            break
-        sketch.used.update(range(end, noun.end))
-        said = " ".join([*noun.modifiers, noun.noun])
-        found.append(Attribute(name="with", value=said, negate=lowers[end] == "without"))
-        end = noun.end
-    return found
-
-
-def _purpose(sketch: Sketch) -> str:
-    """'what can I use to dry my hands', 'where can I sit': the verb phrase, without what says where."""
-    at = purpose_at(sketch)
-    if at < 0:
-        return ""
-    end = min(
-        [p.start for p in sketch.places if p.start > at and p.relation in (Relation.IN, Relation.NEAR)] or [sketch.end]
-    )
-    comma = next((k for k in range(at, end) if sketch.reading.lowers[k] == ","), end)
-    sketch.used.update(range(at, comma))
-    return sketch.reading.said(at, comma)
-
-
 def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> Superlative | None:
     for extreme in sketch.extremes:
         if extreme.phrase is not phrase and not (is_target and extreme.phrase is None):
@@ -282,7 +192,9 @@ def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> 
 
 def _is_imagined(sketch: Sketch, place: spatial.Place) -> bool:
     """Whether a relation says where the asker imagines to stand ('if I sit on the sofa facing the window')."""
-    if place.subject is not None and place.relation is not Relation.FACING:
+    if place.viewer:
+        return True
+    if place.subject is not None and place.relation is not Relation.FACING and not place.ego:
         return False
     return any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
 
@@ -290,8 +202,14 @@ def _is_imagined(sketch: Sketch, place: spatial.Place) -> bool:
 def _imagined(sketch: Sketch) -> tuple[SpatialKey, ...]:
     for start, end in imagined_spans(sketch.reading):
         sketch.used.update(range(start, end))
-    found = [_spatial(sketch, p) for p in sketch.places if _is_imagined(sketch, p) and p is not sketch.claimed]
-    return tuple(key for key in found if key is not None)
+    found = []
+    for place in sketch.places:
+        key = _spatial(sketch, place) if _is_imagined(sketch, place) and place is not sketch.claimed else None
+        if key is not None and place.ego and place.subject is not None:  # 'with the river at my back'
+            key = key.model_copy(update={"subject": _reference(sketch, place.subject)})
+        if key is not None and (key.subject is not None or key.reference != EGO):
+            found.append(key)
+    return tuple(found)
 
 
 def _other_end(sketch: Sketch) -> Reference | None:
@@ -361,7 +279,7 @@ def _event(sketch: Sketch) -> EventKey | None:
     ):
         return None
     for i in range(sketch.ask.start, sketch.end):
-        happened = temporal.event_word(sketch.reading, i) if i not in sketch.masked else None
+        happened = occasions.event_word(sketch.reading, i) if i not in sketch.masked else None
         if happened is not None:
             kinds = ANY_CHANGE if happened == "changed" else (happened,)
             return EventKey(kinds=kinds)

@@ -9,7 +9,8 @@ from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query
 from r4_ros.core.model import Reference as Near
 from r4_ros.reasoner import lexicon, sieve, wording
 from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, Step, references
-from r4_ros.reasoner.run import FEW, LIMIT, LIVING, Found, Run
+from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.run import LIMIT, LIVING, Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
 NEAR_MISS_M, FLOATING_M = 0.2, 0.6

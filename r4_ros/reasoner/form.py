@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from r4_ros.reasoner import temporal, words
+from r4_ros.reasoner import words
+from r4_ros.reasoner.asking import (
+    AUXILIARIES,
+    BE,
+    FILLERS,
+    FIND_VERBS,
+    GO_VERBS,
+    IMAGINING,
+    PEOPLE,
+    RESOLVING,
+    SEE_LEMMAS,
+    SEEKING,
+    SIZE_WORDS,
+    SOME,
+    TAGS,
+    WH,
+    Ask,
+)
 from r4_ros.reasoner.clocktime import UNITS
+from r4_ros.reasoner.form_what import property_asked, what
 from r4_ros.reasoner.keys import Asked, Form
+from r4_ros.reasoner.occasions import event_word
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
-
-AUXILIARIES = frozenset(
-    """is are was were am do does did has have had can could will would should may might 's isn't aren't wasn't
-    weren't ain't""".split()
-)
-BE = frozenset("is are was were am be been 's 're".split())
-WH = frozenset("what where when which who whose whom why how what's where's".split())
-GO_VERBS = frozenset(
-    "take guide lead navigate bring escort drive walk go move head come steer fetch get give hand".split()
-)
-FIND_VERBS = frozenset("find locate".split())
-SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
-FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
-STRANDED = frozenset("in on at under to behind near".split())
-SEEKING = (("looking", "for"), ("searching", "for"), ("look", "for"))
-WANTING = frozenset("lose seek need want miss".split())
-SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
-PEOPLE = frozenset("anyone anybody someone somebody nobody".split())
-IMAGINING = frozenset("imagine suppose say picture position assume pretend".split())
-WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
-SIZE_WORDS = frozenset("big large tall high wide small deep heavy thick".split())
-STATES_OF_AFFAIRS = frozenset("state condition order color colour shape direction way language year month case".split())
-RESOLVING = frozenset("tell know remember remind say show explain recall wonder like idea clue".split())
-
-
-@dataclass(frozen=True)
-class Ask:
-    """The form; the words [start, end) that say it; ``subject`` where the target's words may begin."""
-
-    form: Form
-    start: int
-    end: int
-    asked: Asked | None = None
-    choices: tuple[str, ...] = ()
-    chosen_from: int = -1  # where the alternatives begin
-    bare: bool = False  # 'what', 'who': the target itself is what is asked
 
 
 def sentence(reading: Reading, masked: frozenset[int]) -> tuple[int, int]:
@@ -57,6 +40,8 @@ def sentence(reading: Reading, masked: frozenset[int]) -> tuple[int, int]:
             spans.append((begin, end))
         begin = end + 1
     asking = [s for s in spans if _core(reading, masked, *s) is not None]
+    marked = [s for s in asking if lowers[s[1] : s[1] + 1] == ("?",)]
+    asking = marked or asking
     return asking[0] if asking else (spans[-1] if spans else (0, len(lowers)))
 
 
@@ -70,7 +55,7 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     if word == "how":
         return _how(reading, start, end, following)
     if word in ("what", "which", "whose"):
-        return _what(reading, masked, start, end)
+        return what(reading, start, end)
     if word == "where":
         return _where(reading, start, end)
     if word == "when":
@@ -201,91 +186,6 @@ def _where(reading: Reading, start: int, end: int) -> Ask:
     return Ask(Form.LOCATE, start, start + 1)
 
 
-def _what(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask:
-    lowers, tokens = reading.lowers, reading.words
-    noun = next((k for k in range(start + 1, min(start + 5, end)) if tokens[k].tag.startswith("NN")), -1)
-    directly = noun >= 0 and all(tokens[k].tag in ("JJ", "NN", "HYPH", "DT") for k in range(start + 1, noun))
-    lemmas = {tokens[k].lemma for k in range(start, end)}
-    if lowers[start + 1 : start + 2] == ("of",) and not {"or"} & set(lowers[start:end]):  # 'which of the bins'
-        return Ask(Form.IDENTIFY, start, start + 2)
-    head = lowers[noun] if noun >= 0 and directly else ""
-    if head in ("time", "date", "day", "hour") or lowers[start + 1 : start + 2] == ("time",):
-        return Ask(Form.WHEN, start, start + 2)
-    if any(t.tag in ("JJR", "RBR") for t in tokens[start:end]) and "or" in lowers[start:end]:
-        return Ask(Form.COMPARE, start, start + 1 + (head in ("one", "ones")), Asked.OTHER)
-    if head in ("way", "direction"):
-        wants = (lemmas & WAY_VERBS and set(lowers[start:end]) & {"i", "we"}) or {"i", "want"} <= set(lowers[:start])
-        return Ask(Form.NAVIGATE if wants else Form.DIRECTION, start, noun + 1)
-    if head == "side":
-        return Ask(Form.DIRECTION, start, noun + 1)
-    if head == "state" or lowers[start + 1 : start + 4] in (("is", "the", "state"), ("was", "the", "state")):
-        return Ask(Form.STATE, start, noun + 1, Asked.CONDITION)
-    described = _property(reading, start, end)
-    if described is not None:
-        return described
-    if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
-        return Ask(Form.IDENTIFY, start, noun + 1, Asked.AGENT)
-    stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
-    before = lowers[start - 1] if start else ""
-    if head and before in ("in", "on", "at", "under", "behind", "inside") and head not in STATES_OF_AFFAIRS:
-        return Ask(Form.LOCATE, start, noun + 1)
-    if noun >= 0 and lowers[noun] in ("relationship", "personality", "character"):
-        return Ask(Form.EXPLAIN, start, start + 1)
-    of_rooms = head == "rooms" or (head == "room" and lemmas & {"have", "contain"})
-    if of_rooms and any(noun < p.start < end for p in reading.phrases):
-        return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION)
-    placed = head in ("room", "part", "place", "shelf", "region") or (stranded and lowers[start] == "which")
-    if head and placed and (stranded or before in ("in", "on", "at", "to") or head == "room"):
-        go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
-        return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
-    whole = reading.phrase_at(start + 2) if lowers[start + 1 : start + 2] and lowers[start + 1] in BE else None
-    tail = end - 2 if lowers[end - 2 : end] in (("next", "to"), ("close", "to")) else end - 1
-    if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, tail):
-        return Ask(Form.LOCATE, start, start + 1)  # 'what is the mug on'
-    made_of = next((k for k in range(start, end - 1) if lowers[k : k + 2] == ("made", "of")), -1)
-    if made_of >= 0 and not head:
-        return Ask(Form.ATTRIBUTE, start, start + 1, Asked.MATERIAL)
-    if _doing(reading, start, end):
-        return Ask(Form.ACTION, start, start + 1)
-    if (lemmas & {"next", "follow"} and "to" not in lowers[start:end]) or (
-        lowers[start + 1 : start + 2] == ("came",) and lowers[start + 2 : start + 3] != ("back",)
-    ):
-        return Ask(Form.ORDER, start, start + 1)
-    return Ask(Form.IDENTIFY, start, start + 1, bare=not directly)
-
-
-def _property(reading: Reading, start: int, end: int) -> Ask | None:
-    """'what color is ...', 'what is the size of ...', 'what is the distance between ...', 'what is the location of'."""
-    lowers = reading.lowers
-    for k in range(start + 1, min(start + 5, end)):
-        word = lowers[k]
-        of = lowers[k + 1 : k + 2] == ("of",)
-        if word in ("distance",):
-            return Ask(Form.DISTANCE, start, k + 1)
-        if word in ("location", "position", "whereabouts"):
-            return Ask(Form.LOCATE, start, k + 1 + of)
-        counted = lowers[k - 1] in ("the", "what", "total", "is", "exact")
-        if word in ("number", "count", "amount") and (of or k + 1 == end) and counted:
-            return Ask(Form.COUNT, start, k + 1 + of)
-        if word == "time" and lowers[k - 1] in ("latest", "last", "first", "exact"):
-            return Ask(Form.WHEN, start, k + 1)
-        if word in words.PROPERTIES:
-            kind_of_thing = word in ("type", "kind", "sort", "make", "style") and of
-            near = k <= start + 2 or of
-            if kind_of_thing and k == start + 1 and not reading.words[k + 2 : k + 3]:
-                continue
-            if near:
-                return Ask(Form.ATTRIBUTE, start, k + 1 + of, Asked(words.PROPERTIES[word]))
-    return None
-
-
-def _doing(reading: Reading, start: int, end: int) -> bool:
-    lemmas = [reading.words[k].lemma for k in range(start, end)]
-    lowers = reading.lowers[start:end]
-    asks = len(lowers) > 1 and lowers[1] in ("did", "does", "do", "is", "are", "was", "were", "should", "will")
-    return (asks and ("do" in lemmas[2:] or "doing" in lowers)) or "happened" in lowers or "happening" in lowers
-
-
 def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> Ask:
     lowers, tokens = reading.lowers, reading.words
     following = lowers[start + 1 : end]
@@ -354,6 +254,9 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.LOCATE, start, start + 1)
     if verb == "count":
         return Ask(Form.COUNT, start, start + 1)
+    told = property_asked(reading, start, end) if verb in ("tell", "give", "show", "name") else None
+    if told is not None:
+        return told
     if verb in ("tell", "show", "name", "list") and "everything" in reading.lowers[start:end]:
         return Ask(Form.IDENTIFY, start, reading.lowers.index("everything", start) + 1, bare=True)
     if verb == "read":
@@ -388,6 +291,6 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     see = lemmas & SEE_LEMMAS
     if see or lowers[:1] in (("any",), ("anything",)) or EGO_WORDS & set(lowers[:1]):
         return Ask(Form.EXISTS, begin, begin + (lowers[:1] == ("i",)))
-    if any(temporal.event_word(reading, k) for k in range(begin, end)):
+    if any(event_word(reading, k) for k in range(begin, end)) or lowers[-2:] in TAGS:
         return Ask(Form.VERIFY, begin, begin)
     return Ask(Form.EXISTS, begin, begin)

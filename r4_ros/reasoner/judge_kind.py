@@ -25,7 +25,8 @@ from r4_ros.reasoner.draft import (
 )
 from r4_ros.reasoner.judge_verify import verify
 from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
-from r4_ros.reasoner.run import FEW, VIEW_RELATIONS, Found, Run
+from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.run import VIEW_RELATIONS, Found, Run
 
 MOST_READINGS = 4
 STRAIGHT = 0.15  # sine of the angle up to which something is neither left nor right

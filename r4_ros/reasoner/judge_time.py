@@ -8,7 +8,8 @@ from r4_ros.core.model import NS_PER_S, EntryState, Event, EventKind, Evidence, 
 from r4_ros.reasoner import wording
 from r4_ros.reasoner.draft import Draft, absent, ambiguous, answered, gone_text, not_seen, noun, time_asked, unsupported
 from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Form, Plan, TemporalOp
-from r4_ros.reasoner.run import FEW, Found, Run
+from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.run import Found, Run
 
 HAPPENED = {
     EventKind.APPEARED: "appeared",

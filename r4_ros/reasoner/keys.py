@@ -156,10 +156,14 @@ EGO = Reference(kind="ego")
 
 
 class SpatialKey(Key):
-    """The thing stands in ``relation`` to ``reference`` (for 'between' also to ``other``)."""
+    """The thing stands in ``relation`` to ``reference`` (for 'between' also to ``other``).
+
+    ``subject`` is given only in ``Plan.ego``: 'with the river at my back' is the river behind me.
+    """
 
     relation: Relation
     reference: Reference
+    subject: Reference | None = None
     other: Reference | None = None
     min_distance: float = Field(0.0, ge=0, description="metres; 0: none")
     max_distance: float = Field(0.0, ge=0, description="metres; 0: none")
@@ -292,8 +296,8 @@ class Plan(Key):
             if any(r.step >= i for r in references(step)):
                 raise ValueError(f"step {i} refers to a step that isn't earlier")
         last = len(self.steps)
-        outer = [s.reference for s in self.ego] + ([self.to_other] if self.to_other else [])
-        if any(r.step >= last for r in outer):
+        outer = [r for s in self.ego for r in (s.reference, s.subject)] + [self.to_other]
+        if any(r is not None and r.step >= last for r in outer):
             raise ValueError("a reference to a step that doesn't exist")
         return self
 

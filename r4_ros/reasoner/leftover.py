@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import form as forms
-from r4_ros.reasoner import lexicon, temporal, words
+from r4_ros.reasoner import asking, lexicon, occasions, words
 from r4_ros.reasoner.keys import Form, Relation
+from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.sketch import ROBOT, SERVING, Sketch, imagined_spans, purpose_at
-from r4_ros.reasoner.temporal import ORDINALS
+from r4_ros.reasoner.spatial import Place
 
 KNOWN_VERBS = (
-    forms.SEE_LEMMAS
-    | forms.GO_VERBS
-    | forms.WAY_VERBS
+    asking.SEE_LEMMAS
+    | asking.GO_VERBS
+    | asking.WAY_VERBS
     | frozenset(
         """stack pile arrange be have do can could will would shall should may might must 's 're 've get make like
         exist lose seek miss stand sit
@@ -25,7 +25,7 @@ PERSONS = frozenset("he she him her they them his".split())
 CARRYING = frozenset(
     """thing things object objects item items stuff kind sort type side way room one ones lot number total robot time
     please thanks hello hi hey ok okay other same right left
-    amount odd even location whereabouts position place scene house home apartment""".split()
+    order amount odd even location whereabouts position place scene house home apartment""".split()
 )
 """Nouns that carry a question without restricting it."""
 
@@ -47,7 +47,7 @@ def reason(sketch: Sketch) -> str:
         return unknowable
     missed = [sketch.reading.words[i].text for i in range(ask.start, sketch.end) if _is_missed(sketch, i)]
     before = range(sketch.begin, ask.start)
-    told = len(before) <= LEAD and {sketch.reading.words[i].lemma for i in before} & forms.RESOLVING
+    told = len(before) <= LEAD and {sketch.reading.words[i].lemma for i in before} & asking.RESOLVING
     verbs = any(sketch.reading.words[i].tag.startswith("VB") for i in before)
     greets = bool(before) and len(before) <= 3 and sketch.reading.lowers[before[0]] in GREETINGS
     called = greets or (len(before) <= LEAD and not verbs)
@@ -72,19 +72,20 @@ def _beyond(sketch: Sketch) -> str:
         return "ask it the other way round: 'is there anything ..'"
     if sketch.reading.lowers[sketch.ask.start : sketch.ask.start + 1] == ("whose",):
         return "who owns things can't be seen"
-    if (
-        "if" in lowers
-        and imagined_spans(sketch.reading)
-        and not any(p.relation is Relation.FACING for p in sketch.places)
-    ):
+    if "if" in lowers and imagined_spans(sketch.reading) and not any(_turns(p) for p in sketch.places):
         return "an imagined viewpoint needs where you are and what you face"
     able = lowers[:2] in (("can", "i"), ("could", "i"), ("can", "we"), ("can", "you"))
-    see = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]} & forms.SEE_LEMMAS
+    see = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]} & asking.SEE_LEMMAS
     if able and sketch.ask.form in (Form.EXISTS, Form.VERIFY) and not see and purpose_at(sketch) < 0:
         return "what somebody can do isn't in this memory: it knows what was seen"
     if sketch.target is not None and ROBOT.match(sketch.target.noun):
         return "robots' own places are told only for a time, like 'where was robot1 20 seconds ago'"
     return ""
+
+
+def _turns(place: Place) -> bool:
+    """Whether a relation says which way the asker looks."""
+    return place.relation is Relation.FACING or (place.ego and place.subject is not None)
 
 
 def _unknowable(sketch: Sketch) -> str:
@@ -114,10 +115,10 @@ def _is_missed(sketch: Sketch, i: int) -> bool:
     if word.tag.startswith("VB"):
         known = word.lemma in KNOWN_VERBS or word.lower in KNOWN_VERBS
         known = known or (word.lemma == "use" and purpose_at(sketch) >= 0)
-        return not known and temporal.event_word(sketch.reading, i) is None and not _predicate(sketch, word.lower)
+        return not known and occasions.event_word(sketch.reading, i) is None and not _predicate(sketch, word.lower)
     if word.tag[:2] not in ("NN", "JJ") and word.tag != "FW":
         return False
-    return not _predicate(sketch, word.lower) and temporal.event_word(sketch.reading, i) is None
+    return not _predicate(sketch, word.lower) and occasions.event_word(sketch.reading, i) is None
 
 
 def _predicate(sketch: Sketch, word: str) -> bool:
@@ -140,8 +141,8 @@ def _nothing_asked(sketch: Sketch) -> str:
     restricted = (
         any(p.subject is target or p.subject is None for p in sketch.places) or sketch.agents or sketch.extremes
     )
-    sees = bool(lemmas & forms.SEE_LEMMAS) or "there" in lemmas
-    happened = any(temporal.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
+    sees = bool(lemmas & asking.SEE_LEMMAS) or "there" in lemmas
+    happened = any(occasions.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
     open_forms = (Form.IDENTIFY, Form.COUNT, Form.EXISTS, Form.ATTRIBUTE)
     if target is not None and (restricted or sketch.ask.form in (Form.COUNT, Form.EXISTS)):
         return ""

@@ -154,6 +154,7 @@ def is_room_modifier(word: str) -> bool:
         "conference",
         "reception",
         "lab",
+        "entrance",
         "utility",
         "study",
     )

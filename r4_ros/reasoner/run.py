@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -27,12 +26,12 @@ from r4_ros.core.model import (
 )
 from r4_ros.core.ports import Memory
 from r4_ros.reasoner import explain, keys, lexicon, moments, sieve, viewpoint
-from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Plan, Relation, SpatialKey, Step
+from r4_ros.reasoner.keys import EVENT_KINDS, By, EventKey, Form, Plan, Relation, SpatialKey, Step
 from r4_ros.reasoner.moments import Times, Window
+from r4_ros.reasoner.news import is_news, witnessed
 
 LIVING = (EntryState.PRESENT, EntryState.UNKNOWN)
 LIMIT = 200
-FEW = 3  # sightings; fewer may be a mistake of the detector
 SIDE_REACH_M = 4.0  # 'left of', 'behind' and the like mean things around here, not across the building
 VIEW_RELATIONS = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.IN_FRONT_OF, Relation.BEHIND)
 COMPUTED = {
@@ -214,7 +213,7 @@ class Run:
         if self.question.viewpoint is not None:
             return self.question.viewpoint
         if found.plan.ego:
-            return viewpoint.imagined(found.plan.ego, found.steps)
+            return viewpoint.imagined(found.plan.ego, found.steps, _needs_direction(found.plan))
         return found.retrieval.ego.pose if found.retrieval.ego is not None else None
 
     def query(self, plan: Plan, step: Step, found: Found, states: tuple[EntryState, ...]) -> Query:
@@ -333,9 +332,18 @@ class Run:
         found = [
             e
             for e in retrieval.events
-            if e.kind in kinds and e.entry_id in known and _is_news(e, known[e.entry_id], moved_from)
+            if e.kind in kinds and e.entry_id in known and is_news(e, known[e.entry_id], moved_from)
         ]
         return sorted(witnessed(found), key=lambda e: e.stamp_ns)
+
+
+def _needs_direction(plan: Plan) -> bool:
+    """Whether it matters which way the asker looks: for the asker's own sides, not for those of things."""
+    sided = (By.LEFT, By.RIGHT, By.ORDER)
+    extremes = (s.superlative for s in plan.steps if s.superlative is not None)
+    own = any(k.reference.kind == "ego" for s in plan.steps for k in s.spatial)
+    directed = plan.form in (Form.DIRECTION, Form.CHOOSE) or (plan.claim is not None and plan.claim.spatial is not None)
+    return own or directed or any(e.by in sided for e in extremes)
 
 
 def _timed_from(plan: Plan) -> int:
@@ -346,39 +354,6 @@ def _timed_from(plan: Plan) -> int:
 def _asks_events(plan: Plan) -> bool:
     claim = plan.claim
     return plan.event is not None or (claim is not None and (claim.event is not None or claim.still))
-
-
-def _is_news(event: Event, evidence: Evidence, moves: Sequence[Event]) -> bool:
-    """Whether that happened: not where it only came into view, or is known to have been moved."""
-    if event.kind is EventKind.APPEARED:
-        looked_before = 0 < event.earliest_ns <= evidence.first_seen
-        return looked_before and evidence.count >= FEW and all(m.entry_id != event.entry_id for m in moves)
-    return not _found_again(event, moves)
-
-
-def witnessed(events: Sequence[Event]) -> list[Event]:
-    """What several robots noticed of one happening, as one: it happened while none of them looked."""
-    told: list[Event] = []
-    for event in sorted(events, key=lambda e: (e.latest_ns, e.event_id)):
-        same = (
-            i
-            for i, t in enumerate(told)
-            if t.entry_id == event.entry_id and t.kind is event.kind and t.agent_id != event.agent_id
-        )
-        i = next((i for i in same if event.earliest_ns <= told[i].latest_ns), -1)
-        if i < 0:
-            told.append(event)
-        else:
-            told[i] = replace(told[i], earliest_ns=max(told[i].earliest_ns, event.earliest_ns))
-    return told
-
-
-def _found_again(event: Event, moves: Sequence[Event]) -> bool:
-    """Whether what disappeared is known to have been moved: a thing of that kind came from that place."""
-    if event.kind is not EventKind.DISAPPEARED:
-        return False
-    alike = (m for m in moves if m.label == event.label and m.from_place is not None)
-    return any(math.dist(event.place, m.from_place or event.place) < 0.1 for m in alike)
 
 
 def plain(name: str) -> str:

@@ -17,11 +17,14 @@ def signature(plan: Plan) -> Signature:
     for index, step in enumerate(plan.steps):
         subject = "target" if index == len(plan.steps) - 1 else step.semantic.text
         spatial += [_constraint(plan, subject, key) for key in step.spatial if not key.negate and not is_here(key)]
-    spatial += [_constraint(plan, "ego", key) for key in plan.ego]
+    for key in plan.ego:
+        spatial.append(_constraint(plan, "ego" if key.subject is None else name_of(plan, key.subject), key))
     when = temporal.primary(target.temporal)
     others = [k.arg for k in target.temporal if k is not when and k.arg]
     happened = plan.event is not None or (plan.claim is not None and plan.claim.event is not None)
-    op = when.op.value if when is not None else "change" if happened else "none"
+    op = temporal.labelled(when).value if when is not None else "change" if happened else "none"
+    if "changed" in _kinds(plan) and op not in ("first", "last", "nth", "since"):
+        op = "change"
     arg = " ".join([when.arg, *others]).strip() if when is not None else ""
     return {
         "form": plan.form.value,
@@ -43,6 +46,12 @@ def _attributes(step: Step) -> list[str]:
 
 def _word(attribute: Attribute) -> str:
     return f"not {attribute.value}" if attribute.negate else attribute.value
+
+
+def _kinds(plan: Plan) -> tuple[str, ...]:
+    """What kinds of event a plan asks about."""
+    event = plan.event or (plan.claim.event if plan.claim is not None else None)
+    return event.kinds if event is not None else ()
 
 
 def is_here(key: SpatialKey) -> bool:

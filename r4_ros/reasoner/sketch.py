@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from r4_ros.reasoner import form as forms
-from r4_ros.reasoner import lexicon, spatial, superlative, temporal
-from r4_ros.reasoner.form import Ask
-from r4_ros.reasoner.keys import Form, Reference, Step
+from r4_ros.reasoner import asking, lexicon, spatial, superlative, temporal
+from r4_ros.reasoner.asking import Ask
+from r4_ros.reasoner.keys import Form, Reference, Relation, Step
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 
@@ -27,6 +26,8 @@ MEASURES = frozenset("kind type sort piece pair lot number amount bunch bit set 
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
 SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
+IMAGINING = frozenset("if say suppose while imagine position picture assume".split())
+STANCES = frozenset("sit stand lie be face look position kneel lean wait stay perch 'm".split())
 IMAGINED_TO = frozenset(", ? what where which who how".split())
 WANTING = frozenset("want need like wish have try".split())
 TOWARDS = frozenset("to at for".split())
@@ -61,7 +62,7 @@ class Sketch:
 def find_agents(sketch: Sketch) -> None:
     """Robots that are named as who saw it ('what did robot2 see')."""
     apart = tuple(w for w in sketch.reading.words if ROBOT.match(w.lower) and sketch.reading.phrase_at(w.i) is None)
-    sees = any(w.lemma in forms.SEE_LEMMAS | {"know", "say"} for w in sketch.reading.words)
+    sees = any(w.lemma in asking.SEE_LEMMAS | {"know", "say"} for w in sketch.reading.words)
     found = tuple(p for p in sketch.reading.phrases if _is_agent(sketch, p) and p.start not in sketch.masked)
     if sees and found:
         sketch.agents = tuple(p.noun for p in found)
@@ -75,7 +76,7 @@ def _is_agent(sketch: Sketch, phrase: NounPhrase) -> bool:
     """A robot by its number, or whoever does the seeing ('what did rex see')."""
     head = sketch.reading.words[phrase.head]
     verb = sketch.reading.words[head.head]
-    sees = head.dep == "nsubj" and verb.lemma in forms.SEE_LEMMAS and phrase.head < verb.i
+    sees = head.dep == "nsubj" and verb.lemma in asking.SEE_LEMMAS and phrase.head < verb.i
     asked = sketch.ask.start <= phrase.head < sketch.ask.end
     known = lexicon.exact_kind(phrase.noun) is not None
     return bool(ROBOT.match(phrase.noun)) or (sees and not asked and not known and not phrase.plural)
@@ -123,6 +124,18 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
     return None if open_one else found
 
 
+def shown_on(sketch: Sketch) -> NounPhrase | None:
+    """'what colours are in the painting': the property is the painting's own."""
+    if sketch.ask.form is not Form.ATTRIBUTE:
+        return None
+    place = next((p for p in sketch.places if p.subject is None and p.anchor is not None and not p.ego), None)
+    if place is None or place.relation not in (Relation.ON, Relation.IN) or place.anchor is None:
+        return None
+    sketch.places.remove(place)
+    sketch.used.update(range(place.start, place.end))
+    return place.anchor
+
+
 def _is_excluded(reading: Reading, phrase: NounPhrase) -> bool:
     return any(reading.lowers[max(0, phrase.start - len(said)) : phrase.start] == said for said in EXCLUDING)
 
@@ -160,7 +173,7 @@ def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     """'there are two boards, which color are they': what a pronoun, or nothing, stands for was named before."""
     reading, ask = sketch.reading, sketch.ask
     pronouns = set(reading.lowers[ask.start : sketch.end]) & PRONOUNS
-    if ask.bare or not (pronouns or ask.end >= sketch.end):
+    if ask.bare or not (pronouns or ask.end >= sketch.end or ask.form is Form.NAVIGATE):
         return None
     before = (p for p in reading.phrases if p.head < ask.start and id(p) not in taken and p.start not in sketch.masked)
     found = next((p for p in before if p.noun not in ABSTRACT), None)
@@ -195,7 +208,7 @@ def _predicate_noun(sketch: Sketch) -> bool:
     """'what is the object on the table': a noun follows the verb and nothing stands between."""
     lowers = sketch.reading.lowers
     i = sketch.ask.end
-    while i < sketch.end and (lowers[i] in forms.BE or i in sketch.masked):
+    while i < sketch.end and (lowers[i] in asking.BE or i in sketch.masked):
         i += 1
     phrase = sketch.reading.phrase_at(i) if i < sketch.end else None
     return phrase is not None and phrase.start == i and lowers[i - 1 : i] != ("did",)
@@ -246,6 +259,9 @@ def purpose_at(sketch: Sketch) -> int:
     used = next((k for k in range(begin, end - 2) if lowers[k] in ("use", "used") and lowers[k + 1] == "to"), -1)
     if used >= 0 and used not in sketch.masked and tokens[used + 2].tag == "VB":
         return used + 2
+    serves = next((k for k in range(begin, end - 2) if lowers[k : k + 2] == ("use", "for")), -1)
+    if serves >= 0:
+        return serves + 2
     wanted = _wanted(sketch)
     if wanted >= 0:
         return wanted
@@ -263,11 +279,14 @@ def purpose_at(sketch: Sketch) -> int:
 def _wanted(sketch: Sketch) -> int:
     """'I want to leave the building. Which way?': where the verb stands that was said before; -1: none is."""
     lowers, tokens = sketch.reading.lowers, sketch.reading.words
-    if sketch.ask.form is not Form.NAVIGATE or sketch.ask.end < sketch.end:
+    named = any(sketch.ask.end <= p.head < sketch.end for p in sketch.reading.phrases)
+    if sketch.ask.form is not Form.NAVIGATE or named:
         return -1
-    for k in range(sketch.ask.start - 2):
-        if lowers[k] == "to" and tokens[k + 1].tag == "VB" and tokens[k - 1].lemma in WANTING and k:
-            return k + 1 if tokens[k + 1].lemma not in AIMS else -1
+    for k in range(1, sketch.ask.start):
+        wanted = lowers[k - 1] in ("gotta", "got") or (tokens[k - 1].lemma in WANTING and lowers[k] == "to")
+        at = k + (lowers[k] == "to")
+        if wanted and tokens[at].tag in ("VB", "VBP", "NN") and tokens[at].lemma not in AIMS:
+            return at
     return -1
 
 
@@ -280,15 +299,19 @@ def _serving(sketch: Sketch) -> int:
     return -1
 
 
+def _stands(reading: Reading, i: int) -> bool:
+    """'standing at the counter, ...'."""
+    return reading.words[i].tag == "VBG" and reading.words[i].lemma in ("stand", "sit", "lie", "face", "look", "wait")
+
+
 def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
     """Clauses that say where the asker imagines to be: words [start, end) of 'if I sit on the sofa'."""
-    spans = []
+    spans: list[tuple[int, int]] = []
     for i, word in enumerate(reading.lowers):
-        opens = word in ("if", "say", "suppose", "while", "imagine") and reading.lowers[i + 1 : i + 2] in (
-            ("i",),
-            ("you",),
-        )
-        if opens:
+        opens = word in IMAGINING and reading.lowers[i + 1 : i + 2] in (("i",), ("you",), ("that",), ("yourself",))
+        opens = opens and any(w.lemma in STANCES for w in reading.words[i : i + 6])
+        opens = opens or (i == 0 and "," in reading.lowers and (word == "from" or _stands(reading, i)))
+        if opens and not any(a <= i < b for a, b in spans):
             end = next(
                 (k for k in range(i, len(reading.lowers)) if reading.lowers[k] in IMAGINED_TO), len(reading.lowers)
             )

@@ -14,7 +14,7 @@ R = Relation
 Words = tuple[str, ...]
 
 SIMPLE = {
-    R.ON: "on|on top of|atop|upon|onto|on the top of|covering|laying on|lying on|resting on",
+    R.ON: "on|on top of|atop|upon|onto|on the top of|covering|covers|laying on|lying on|resting on",
     R.IN: "in|inside|inside of|into|within|indoors in",
     R.AT: "at",
     R.UNDER: "under|underneath|beneath|underneath of",
@@ -26,17 +26,18 @@ SIMPLE = {
     R.BEHIND: "behind|in back of|in the back of|at the back of|to the rear of",
     R.IN_FRONT_OF: "in front of|ahead of|at the front of|directly in front of|before",
     R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|opposite of|across",
-    R.AROUND: "around|surrounding|round",
-    R.AGAINST: "against|leaning on|leaning against|leans on|leans against",
+    R.AROUND: "around|surrounding|round|surround|surrounds",
+    R.AGAINST: "against|leaning on|leaning against|leans on|leans against|touching|up against|flush against",
     R.ATTACHED_TO: "attached to|hanging on|hanging from|mounted on|hung on|hung from|fixed to|mounted to|stuck to|"
     "hanging off",
-    R.FACING: "facing|looking at|facing towards",
-    R.CORNER: "in the corner of|at the corner of|on the corner of|in the corner",
-    R.END: "at the end of|at the far end of|on the end of",
+    R.FACING: "facing|looking at|facing towards|face|faces|faced|looking towards|looking out on",
+    R.CORNER: "in the left corner of|in the right corner of|in the corner of|"
+    "at the corner of|on the corner of|in the far corner of|in a corner of|in the corner",
+    R.END: "at the end of|at the far end of|on the end of|at the near end of|at the other end of",
     R.CENTRE: "in the middle of|in the center of|in the centre of|at the center of|at the centre of|on the center of|"
     "in the middle",
-    R.TOP: "at the top of|on the top shelf of",
-    R.BOTTOM: "at the bottom of|on the bottom of|in the bottom of",
+    R.TOP: "at the top of|on the top shelf of|at the very top of",
+    R.BOTTOM: "at the bottom of|on the bottom of|in the bottom of|at the foot of|at the base of|on the bottom shelf of",
     R.SIDE: "on the side of|at the side of|on all sides of",
     R.ALONG: "along",
     R.THROUGH: "through",
@@ -69,6 +70,12 @@ EVERYWHERE = frozenset("scene house home apartment flat world memory video clip 
 """Being in these restricts nothing."""
 MANNER = frozenset("total case order relation comparison addition general particular detail way use question".split())
 """What 'in' makes a manner of, not a place."""
+TIMELY = frozenset(
+    """time night moment day morning evening afternoon noon midnight lunch dinner breakfast work once dawn dusk sunset
+    sunrise weekend week point least most present first last random""".split()
+)
+"""What 'at' and 'in' make a time or a manner of."""
+SAT_AT = lexicon.kinds_within("table") | {"desk", "counter"}
 RELATIONSHIPS = frozenset("relationship difference similarity conversation contrast connection comparison".split())
 """What is between two things without being anywhere."""
 ABSTRACTLY_ON = frozenset("base depend rely focus work turn switch agree comment spend insist decide try".split())
@@ -94,6 +101,7 @@ class Place:
     subject: NounPhrase | None = None  # None: what the question asks about
     negate: bool = False
     reach_m: float = 0.0  # 'within 2 m of'; 0: none said
+    viewer: bool = False  # it says where the asker is
 
 
 def _table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
@@ -116,6 +124,10 @@ def _table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
         own[tuple(text.split())] = R.IN_FRONT_OF
     for text in ("i am facing", "i 'm facing", "am i facing", "i face"):
         own[tuple(text.split())] = R.IN_FRONT_OF
+    for turned in ("turn", "turned", "look", "looked"):
+        for way, relation in (("around", R.BEHIND), ("round", R.BEHIND), ("back", R.BEHIND), *SIDES.items()):
+            own[("if", "i", turned, way)] = relation
+    own[("turning", "around")] = own[("turning", "backward")] = own[("turning", "back")] = R.BEHIND
     own[("behind", "my", "back")] = R.BEHIND
     own[("at", "my", "back")] = R.BEHIND
     return taking, own
@@ -127,13 +139,25 @@ LONGEST = max(map(len, (*TAKING, *OWN)))
 
 def find(reading: Reading, masked: frozenset[int]) -> list[Place]:
     """All spatial restrictions in words that aren't masked (as words of time are), with what they restrict."""
-    found: list[Place] = []
-    i = 0
+    found: list[Place] = _seen_from(reading)
+    i = found[0].end if found and found[0].start == 0 else 0
     while i < len(reading.words):
         places = [] if i in masked else _clock_face(reading, i) or _within(reading, i) or _relation(reading, i, masked)
         found += places
         i = max([i + 1, *(p.start + 1 for p in places), *(_phrase_end(p) for p in places)])
     return _with_subjects(reading, found, masked) + _rooms(reading, masked) + _sided(reading, masked)
+
+
+def _seen_from(reading: Reading) -> list[Place]:
+    """'from the sofa, what is ..', 'can you see the clock from the sofa': where the asker is."""
+    lowers = reading.lowers
+    sees = any(w.lemma == "see" for w in reading.words)
+    for i, word in enumerate(lowers[:-1]):
+        phrase = reading.phrase_at(i + 1) if word == "from" else None
+        opens = phrase is not None and i == 0 and lowers[phrase.end : phrase.end + 1] == (",",)
+        if phrase is not None and (opens or (sees and i > 2 and phrase.end >= len(lowers) - 1)):
+            return [Place(R.AT, i, phrase.end, anchor=phrase, viewer=True)]
+    return []
 
 
 def _within(reading: Reading, i: int) -> list[Place]:
@@ -195,7 +219,7 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
     lowers = reading.lowers
     if _is_no_place(reading, relation, i):
         return None
-    while j < len(lowers) and lowers[j] in ("directly", "immediately", "either", "both", "where"):
+    while j < len(lowers) and lowers[j] in ("directly", "immediately", "either", "both"):
         j += 1
     if j >= len(lowers) or j in masked:
         return None
@@ -206,6 +230,10 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return None
     if relation is R.BETWEEN:
         return _between(reading, i, phrase)
+    if "same" in phrase.modifiers and relation is not R.IN:
+        return None
+    if lowers[i] in ("at", "in", "on") and phrase.noun.split()[-1] in TIMELY and lexicon.kind_of(phrase.noun) is None:
+        return None
     if relation is R.BEHIND and lowers[i] != "behind" and lexicon.is_room(phrase.noun):
         relation = R.IN  # 'at the back of the kitchen'
     if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.modifiers and not phrase.owner:
@@ -239,6 +267,12 @@ def _between(reading: Reading, i: int, phrase: NounPhrase) -> Place:
         other = reading.phrase_at(phrase.end + 1)
         if other is not None:
             return Place(R.BETWEEN, i, other.end, anchor=phrase, other=other)
+    both = next((k for k in range(phrase.start, phrase.head) if lowers[k] == "and"), -1)
+    if both > phrase.start:  # 'the brown and green sofa'
+        first, second = lowers[both - 1], lowers[both + 1]
+        one = replace(phrase, modifiers=tuple(m for m in phrase.modifiers if m != second))
+        other = replace(phrase, start=both + 1, modifiers=tuple(m for m in phrase.modifiers if m != first))
+        return Place(R.BETWEEN, i, phrase.end, anchor=one, other=other)
     return Place(R.BETWEEN, i, phrase.end, anchor=phrase, other=phrase)
 
 
@@ -270,6 +304,9 @@ def _with_subjects(reading: Reading, places: list[Place], masked: frozenset[int]
     for place in places:
         subject = _subject(reading, place, done, masked)
         negate = reading.lowers[place.start - 1 : place.start] == ("not",)
+        if place.viewer:
+            done.append(place)
+            continue
         done.append(replace(place, subject=subject, negate=negate))
     return done
 
@@ -331,8 +368,14 @@ def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
         if room_of is not None and lexicon.is_room(room_of.noun) and lexicon.kind_of(phrase.noun) is not None:
             found.append(Place(R.IN, phrase.end, room_of.end, anchor=room_of, subject=phrase))
         holds = reading.lowers[phrase.start - 1 : phrase.start] in (("do",), ("does",), ("did",))
-        if holds and lexicon.is_room(phrase.noun) and reading.lowers[phrase.end : phrase.end + 1] == ("have",):
-            found.append(Place(R.IN, phrase.start, phrase.end + 1, anchor=phrase))
+        have = next((w.i for w in reading.words[phrase.end :] if w.lower in ("have", "contain", "hold")), -1)
+        kind = lexicon.kind_of(phrase.noun)
+        subject = lexicon.is_room(phrase.noun) or (
+            kind not in (None, "person") and reading.words[phrase.head].dep == "nsubj"
+        )
+        if holds and subject and have >= 0 and reading.words[have].tag in ("VB", "VBP"):
+            relation = R.AROUND if kind in SAT_AT else R.IN
+            found.append(Place(relation, phrase.start, phrase.end, anchor=phrase))
         left = reading.lowers[phrase.start - 1 : phrase.start] == ("from",) and lexicon.is_room(phrase.noun)
         if left and any(w.lemma in LEAVING or w.lower in ("gone", "missing") for w in reading.words):
             found.append(Place(R.IN, phrase.start - 1, phrase.end, anchor=phrase))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from r4_ros.reasoner.keys import By
+from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.temporal import ORDINALS
 
 WORDS: dict[str, tuple[By, Literal["min", "max"]]] = {
     "nearest": (By.DISTANCE, "min"),
@@ -30,6 +30,22 @@ WORDS: dict[str, tuple[By, Literal["min", "max"]]] = {
     "newest": (By.AGE, "min"),
     "cheapest": (By.PRICE, "min"),
 }
+COMPARATIVES: dict[str, tuple[By, Literal["min", "max"]]] = {
+    "nearer": (By.DISTANCE, "min"),
+    "closer": (By.DISTANCE, "min"),
+    "farther": (By.DISTANCE, "max"),
+    "further": (By.DISTANCE, "max"),
+    "larger": (By.SIZE, "max"),
+    "bigger": (By.SIZE, "max"),
+    "smaller": (By.SIZE, "min"),
+    "taller": (By.HEIGHT, "max"),
+    "shorter": (By.HEIGHT, "min"),
+    "higher": (By.HEIGHT, "max"),
+    "lower": (By.HEIGHT, "min"),
+    "older": (By.AGE, "max"),
+    "newer": (By.AGE, "min"),
+}
+"""Of two ('which of the two lamps is taller')."""
 MOST = {"left": By.LEFT, "right": By.RIGHT}
 
 
@@ -51,10 +67,11 @@ class Extreme:
 def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
     """All superlatives, from left to right."""
     found = []
+    of_two = "which" in reading.lowers and not {"than", "or"} & set(reading.lowers)
     for i, word in enumerate(reading.words):
         if i in masked:
             continue
-        kind = WORDS.get(word.lower)
+        kind = WORDS.get(word.lower) or (COMPARATIVES.get(word.lower) if of_two else None)
         if kind is None and word.lower in ("most", "far") and reading.lowers[i - 1 : i] and i:
             side = MOST.get(reading.lowers[i - 1])
             kind = (side, "max") if side is not None else None
@@ -76,7 +93,7 @@ def _extreme(reading: Reading, i: int, by: By, direction: Literal["min", "max"])
     phrase = reading.phrase_at(i)
     end = i + 1
     if phrase is None and i and reading.lowers[i - 1] in ("the", "is", "'s", "are", "was"):
-        phrase = reading.phrase_at(i - 2) if reading.lowers[i - 1] != "the" else None
+        phrase = reading.phrase_at(i - 2) if reading.lowers[i - 1] != "the" and i > 1 else None
         phrase = None if phrase is not None and reading.lowers[i - 1] != "the" and phrase.head != i - 2 else phrase
     elif phrase is None and i:
         phrase = reading.phrase_at(i - 1)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal
 
-from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
+from r4_ros.reasoner.occasions import ORDINALS, VISITS, event_word, is_event, one_that, sighting
 from r4_ros.reasoner.parse import Reading
 
-ORDINALS = {
-    w: i for i, w in enumerate("zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split())
-}
 NOW = (
     ("right", "now"),
     ("at", "the", "moment"),
@@ -28,43 +26,9 @@ NOW = (
 )
 HABIT = frozenset("usually always often normally generally typically regularly".split())
 QUESTION = frozenset("what where who which how did was were is are".split())
-COUNTED_IN_SPACE = frozenset(
-    """row floor shelf drawer door room column line place object thing item one seat step aisle layer level corner side
-    street house building part compartment rack hook bay dock""".split()
-)
-PASSING = frozenset("arrive come enter leave pass drive walk run appear knock ring cross go".split())
-HAPPENINGS = frozenset(
-    "alarm visit meeting call attempt round trip break lap shift meal scan visitor guest customer parcel".split()
-)
 BE = frozenset("is are was were be been 's 're".split())
 DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow".split())
 DAY_PARTS = {"morning": (6, 12), "afternoon": (12, 18), "evening": (18, 22), "night": (22, 24)}
-EVENT_WORDS: dict[str, EventName] = {
-    "move": "moved",
-    "shift": "moved",
-    "relocate": "moved",
-    "displace": "moved",
-    "rearrange": "moved",
-    "disappear": "disappeared",
-    "vanish": "disappeared",
-    "remove": "disappeared",
-    "take": "disappeared",
-    "steal": "disappeared",
-    "appear": "appeared",
-    "arrive": "appeared",
-    "add": "appeared",
-    "return": "reappeared",
-    "reappear": "reappeared",
-    "change": "changed",
-    "alter": "changed",
-    "swap": "changed",
-    "replace": "changed",
-    "switch": "changed",
-    "turn": "changed",
-    "rotate": "changed",
-    "repaint": "changed",
-}
-"""verb -> what happened to the thing."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +67,19 @@ def primary(keys: tuple[TemporalKey, ...]) -> TemporalKey | None:
         tuple(TemporalOp),
     ]
     return next((key for rank in ranks for key in keys if key.op in rank), None)
+
+
+def labelled(key: TemporalKey) -> TemporalOp:
+    """The operator as people label it: 'after you last saw it' is a last one."""
+    said = key.arg.split()
+    if key.op not in (TemporalOp.BEFORE, TemporalOp.AFTER, TemporalOp.WHILE):
+        return key.op
+    if "last" in said:
+        return TemporalOp.LAST
+    if "first" in said:
+        return TemporalOp.FIRST
+    counted = any(a in ORDINALS and b == "time" for a, b in itertools.pairwise(said))
+    return TemporalOp.NTH if counted else key.op
 
 
 def _ago(reading: Reading, i: int) -> Mention | None:
@@ -198,6 +175,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
         "during": TemporalOp.WHILE,
         "when": TemporalOp.WHILE,
         "until": TemporalOp.BEFORE,
+        "following": TemporalOp.AFTER,
+        "follows": TemporalOp.AFTER,
     }.get(reading.lowers[i])
     begin = i + 1
     if reading.lowers[i : i + 2] in (("prior", "to"), ("previous", "to"), ("subsequent", "to")):
@@ -226,7 +205,7 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     if moment is not None and not _counts_things(reading, moment[1]):
         return Mention(TemporalKey(op=op, arg=reading.said(begin, moment[1]), start=moment[0]), start, moment[1])
     happened = next((e for k in range(begin, end) if (e := event_word(reading, k)) is not None), None)
-    seen = _seen(reading, begin, end)
+    seen = sighting(reading, begin, end)
     return Mention(TemporalKey(op=op, arg=arg), start, end, begin, happened, seen)
 
 
@@ -244,32 +223,6 @@ def asks_when(reading: Reading, i: int) -> bool:
     asks = before & {"what", "where", "who", "which", "how"}
     verb_first = bool(before & {"did", "was", "were", "is", "are"})
     return bool(told and not asks) or (not asks and not verb_first and "," not in before)
-
-
-def event_word(reading: Reading, i: int) -> EventName | None:
-    """What the verb at token i says has happened."""
-    word = reading.words[i]
-    if word.lower in ("gone", "missing"):
-        return "disappeared"
-    if word.lemma in ("come", "bring", "put") and reading.lowers[i + 1 : i + 2] == ("back",):
-        return "reappeared"
-    if not word.tag.startswith("VB") and word.lower not in ("moved", "removed", "disappeared"):
-        return None
-    following = reading.lowers[i + 1] if i + 1 < len(reading.lowers) else ""
-    if word.lemma == "take" and word.tag not in ("VBN", "VBD"):
-        return None
-    if word.lemma == "turn" and (following not in ("round", "around", "over") or word.tag not in ("VBN", "VBD")):
-        return None
-    if word.lemma == "switch" and following in ("on", "off"):
-        return None
-    return EVENT_WORDS.get(word.lemma) or EVENT_WORDS.get(word.lower.removesuffix("d"))
-
-
-def _seen(reading: Reading, begin: int, end: int) -> Literal["", "first", "last"]:
-    part = reading.words[begin:end]
-    if not any(w.lemma in ("see", "notice", "spot", "saw") for w in part):
-        return ""
-    return "last" if any(w.lower == "last" for w in part) else "first"
 
 
 def _simple(reading: Reading, i: int) -> Mention | None:
@@ -296,7 +249,9 @@ def _simple(reading: Reading, i: int) -> Mention | None:
         ("close", TemporalOp.END),
     ):
         if word == "at" and lowers[edge_at : edge_at + 1] == (edge,) and not _spatial_end(reading, edge_at + 1):
-            return Mention(TemporalKey(op=op), i, edge_at + 1)
+            whole = reading.phrase_at(edge_at + 2) if lowers[edge_at + 1 : edge_at + 2] == ("of",) else None
+            end = whole.end if whole is not None else edge_at + 1
+            return Mention(TemporalKey(op=op, arg=reading.said(edge_at + 2, end) if whole else ""), i, end)
     if lowers[i : i + 3] == ("to", "begin", "with"):
         return Mention(TemporalKey(op=TemporalOp.START), i, i + 3)
     return None
@@ -325,17 +280,20 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     word = lowers[i]
     start = i - 1 if i and lowers[i - 1] in ("the", "your", "on") else i
     rank = ORDINALS.get(word, 0)
-    timely = ("time", "times", "visit", "round", "check", "look")
+    timely = ("time", "times", *VISITS)
+    if word == "recent" and i and lowers[i - 1] == "most" and lowers[i + 1 : i + 2] and lowers[i + 1] in VISITS:
+        begin = max(0, i - 3) if i > 2 and lowers[i - 3] in ("on", "in", "at", "during") else i - 1
+        return Mention(TemporalKey(op=TemporalOp.LAST, arg=lowers[i + 1]), begin, i + 2)
     counted = i + 1 + (lowers[i + 1 : i + 2] != () and words[i + 1].tag == "CD")
     if word == "last" and counted > i + 1 and lowers[counted : counted + 1] in (("times",), ("checks",), ("visits",)):
         return Mention(TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, counted + 1)), start, counted + 1)
-    if word in ("first", "last") and _one_that(reading, i):
+    if word in ("first", "last") and one_that(reading, i):
         op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
         return Mention(TemporalKey(op=op, arg=reading.said(i + 2, len(lowers))), i, i + 1)
     if (rank or word in ("last", "previous", "latest")) and lowers[i + 1 : i + 2] and lowers[i + 1] in timely:
         op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
         return Mention(TemporalKey(op=op, arg=lowers[i + 1], rank=rank), start, i + 2)
-    if rank and _is_event(reading, i):
+    if rank and is_event(reading, i):
         phrase = reading.phrase_at(i)
         op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST
         arg = reading.said(i, phrase.end) if phrase is not None else word
@@ -356,32 +314,6 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
     arg = reading.said(i + 1, i + 2) if verbal else ""
     return Mention(TemporalKey(op=op, arg=arg, rank=1 if word == "first" else 0), i, i + 1)
-
-
-def _one_that(reading: Reading, i: int) -> bool:
-    """'the last person to leave', 'the first thing you noticed': who did it, or was seen, first or last."""
-    noun = reading.lowers[i + 1] if i + 2 < len(reading.lowers) else ""
-    following = reading.lowers[i + 2] if noun in ("person", "one", "robot", "thing", "object") else ""
-    return following in ("to", "who", "that", "you", "i")
-
-
-def _is_event(reading: Reading, i: int) -> bool:
-    """Whether the ordinal at token i counts happenings: 'the second delivery', 'did the first alarm go off'."""
-    phrase = reading.phrase_at(i)
-    if phrase is None or phrase.head <= i or reading.lowers[phrase.end : phrase.end + 1] == ("from",):
-        return False
-    noun = phrase.noun.split()[-1]
-    if noun.endswith(("tion", "ment", "ival", "ery")) and lexicon.kind_of(noun) is None:
-        return True
-    head = reading.words[phrase.head]
-    passing = any(w.dep == "relcl" and w.head == head.i and w.lemma in PASSING for w in reading.words)
-    if passing or lexicon.kind_of(noun) is not None or noun in COUNTED_IN_SPACE:
-        return passing
-    verb = reading.words[head.head]
-    acts = (
-        head.dep == "nsubj" and verb.tag.startswith("VB") and verb.lemma not in ("be", "stand", "lie", "have", "look")
-    )
-    return acts or noun in HAPPENINGS
 
 
 READERS = (_ago, _recently, _between, _at, _first_last, _clause, _simple)

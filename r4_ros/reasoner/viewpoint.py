@@ -12,6 +12,8 @@ from r4_ros.core.model import Event, EventKind, Evidence, Pose, Vec3
 from r4_ros.reasoner.keys import By, Relation, SpatialKey, Step
 
 RIVAL_M = 0.2  # DESIGN: 'nearest' within this of a rival is ambiguous
+TURNS = {Relation.LEFT_OF: -1.0, Relation.RIGHT_OF: 1.0, Relation.BEHIND: 2.0}
+"""Quarter turns from looking at a thing to having it on that side."""
 Results = Sequence[tuple[Evidence, ...]]
 WORDS = (
     (22.5, "ahead"),
@@ -102,20 +104,27 @@ def _distance(evidence: Evidence, step: Step, steps: Results, ego: Pose | None) 
     return bearing(ego, evidence.box.pose.position)[1]
 
 
-def imagined(keys: Sequence[SpatialKey], steps: Results) -> Pose:
-    """Where an asker imagines to be: at one thing, facing another. Raises UnsupportedQuestion if either isn't said."""
+def imagined(keys: Sequence[SpatialKey], steps: Results, turned: bool = True) -> Pose:
+    """Where an asker imagines to be: at one thing, facing another, or with something on a side.
+
+    ``turned``: the direction matters. Raises UnsupportedQuestion if what matters isn't said.
+    """
     place = facing = None
+    quarter = 0.0
     for key in keys:
-        if key.reference.kind != "step" or not steps[key.reference.step : key.reference.step + 1]:
+        named = key.subject if key.subject is not None else key.reference
+        if named.kind != "step" or not steps[named.step : named.step + 1]:
             continue
-        position = steps[key.reference.step][0].box.pose.position
-        if key.relation is Relation.FACING:
-            facing = position
+        position = steps[named.step][0].box.pose.position
+        if key.relation is Relation.FACING or key.subject is not None:
+            facing, quarter = position, TURNS.get(key.relation, 0.0)
         else:
             place = position
-    if place is None or facing is None:
+    if place is None or (facing is None and turned):
         raise UnsupportedQuestion("an imagined viewpoint needs where you are and what you face")
-    yaw = math.atan2(facing[1] - place[1], facing[0] - place[0])
+    if facing is None:
+        return Pose((place[0], place[1], 0.0))
+    yaw = math.atan2(facing[1] - place[1], facing[0] - place[0]) + quarter * math.pi / 2
     return Pose((place[0], place[1], 0.0), quat_from_yaw(yaw))
 
 

@@ -67,7 +67,9 @@ drawer =
 shelf = bookshelf, bookcase, book case, book shelf, shelving, shelves, rack
 counter = countertop, worktop, counter top
 kitchen island = island
-door =
+door = front door, back door
+light switch = switch, wall switch
+high chair =
 window = windowpane
 curtain = drape, curtains, drapes
 blinds = window blinds, blind
@@ -311,6 +313,34 @@ UNKNOWABLE = frozenset(
 """What no camera sees of somebody or something."""
 
 PURPOSES = {
+    "clean": ("mop", "broom", "vacuum cleaner", "sink", "paper towel"),
+    "sweep": ("broom", "vacuum cleaner"),
+    "wipe": ("paper towel", "towel", "tissue box"),
+    "dry": ("towel", "dryer", "hair drier"),
+    "heat": ("microwave", "stove", "oven", "kettle"),
+    "warm": ("microwave", "stove", "oven", "radiator"),
+    "boil": ("kettle", "stove"),
+    "bake": ("oven",),
+    "cut": ("knife", "scissors"),
+    "eat": ("dining table", "table"),
+    "work": ("desk", "table"),
+    "study": ("desk", "table"),
+    "store": ("cabinet", "shelf", "drawer", "wardrobe", "box"),
+    "hang": ("coat rack", "wardrobe"),
+    "carry": ("bag", "backpack", "handbag", "suitcase", "box"),
+    "light": ("lamp",),
+    "type": ("keyboard", "laptop"),
+    "print": ("printer",),
+    "call": ("cell phone",),
+    "shower": ("shower",),
+    "bathe": ("bathtub", "shower"),
+    "nap": ("bed", "couch"),
+    "relax": ("couch", "armchair", "bed"),
+    "brush": ("toothbrush",),
+    "dispose": ("trash can",),
+    "discard": ("trash can",),
+    "cover": ("blanket",),
+    "play": ("piano", "guitar", "ball"),
     "sit": ("chair", "couch", "stool", "bench", "armchair", "ottoman"),
     "rest": ("couch", "bed", "chair", "armchair"),
     "sleep": ("bed", "couch"),

@@ -85,7 +85,7 @@ Are the cabinets below the mirror closed? | verify cabinet openness | target bel
 is the door open | verify door openness | | |
 is the couch next to the tv | verify couch location | | |
 was the laptop in the kitchen 5 minutes ago | verify laptop location | | | ago
-is the front door open or closed | choose door openness | | |
+is the front door open or closed | choose front door openness | | |
 is the lamp behind me on or off | choose lamp power | target behind ego | |
 is the couch to my left or right | choose couch location | | |
 how far is the chair from the table | distance chair | | |

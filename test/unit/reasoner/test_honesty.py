@@ -63,7 +63,7 @@ def test_plural_things_were_moved(home: Any, ask: Ask, make: Any, happened: Any)
         ("who took the backpack", "somebody does"),
         ("will the mug be moved", "will be"),
         ("can I reach the mug", "can"),
-        ("can I see the mug if I turn around", "viewpoint"),
+        ("what is to my left if I sit on the couch", "viewpoint"),
         ("how old is the couch", "isn't in this memory"),
         ("what is the serial number of the tv", "serial"),
         ("wo ist die Tasse", "English"),

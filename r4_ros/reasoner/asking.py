@@ -1,0 +1,44 @@
+"""What a question asks for, as found in its words, and the words that ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from r4_ros.reasoner.keys import Asked, Form
+
+AUXILIARIES = frozenset(
+    """is are was were am do does did has have had can could will would should may might 's isn't aren't wasn't
+    weren't ain't""".split()
+)
+BE = frozenset("is are was were am be been 's 're".split())
+WH = frozenset("what where when which who whose whom why how what's where's".split())
+GO_VERBS = frozenset(
+    "take guide lead navigate bring escort drive walk go move head come steer fetch get give hand".split()
+)
+FIND_VERBS = frozenset("find locate".split())
+SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
+FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
+STRANDED = frozenset("in on at under to behind near".split())
+SEEKING = (("looking", "for"), ("searching", "for"), ("look", "for"))
+WANTING = frozenset("lose seek need want miss".split())
+SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
+PEOPLE = frozenset("anyone anybody someone somebody nobody".split())
+IMAGINING = frozenset("imagine suppose say picture position assume pretend".split())
+TAGS = ((",", "right"), (",", "correct"), (",", "yes"), (",", "no"))
+WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
+SIZE_WORDS = frozenset("big large tall high wide small deep heavy thick".split())
+STATES_OF_AFFAIRS = frozenset("state condition order color colour shape direction way language year month case".split())
+RESOLVING = frozenset("tell know remember remind say show explain recall wonder like idea clue".split())
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The form; the words [start, end) that say it; ``subject`` where the target's words may begin."""
+
+    form: Form
+    start: int
+    end: int
+    asked: Asked | None = None
+    choices: tuple[str, ...] = ()
+    chosen_from: int = -1  # where the alternatives begin
+    bare: bool = False  # 'what', 'who': the target itself is what is asked

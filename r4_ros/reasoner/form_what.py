@@ -1,0 +1,103 @@
+"""Questions that begin with what or which: a thing, a property, a place, a time, an action, an order."""
+
+from __future__ import annotations
+
+from r4_ros.reasoner import words
+from r4_ros.reasoner.asking import BE, SEE_LEMMAS, STATES_OF_AFFAIRS, STRANDED, WAY_VERBS, Ask
+from r4_ros.reasoner.keys import Asked, Form
+from r4_ros.reasoner.parse import Reading
+
+
+def what(reading: Reading, start: int, end: int) -> Ask:
+    """The form of a question whose asking word at ``start`` is what, which or whose."""
+    lowers, tokens = reading.lowers, reading.words
+    noun = next((k for k in range(start + 1, min(start + 5, end)) if tokens[k].tag.startswith("NN")), -1)
+    directly = noun >= 0 and all(tokens[k].tag in ("JJ", "NN", "HYPH", "DT") for k in range(start + 1, noun))
+    lemmas = {tokens[k].lemma for k in range(start, end)}
+    if lowers[start + 1 : start + 2] == ("of",) and not {"or"} & set(lowers[start:end]):  # 'which of the bins'
+        return Ask(Form.IDENTIFY, start, start + 2)
+    head = lowers[noun] if noun >= 0 and directly else ""
+    if head in ("order", "sequence") and "of" not in lowers[start:noun]:
+        return Ask(Form.ORDER, start, noun + 1)
+    if "first" in lowers[start:end] and "or" in lowers[start:end] and lowers[start] in ("which", "what"):
+        return Ask(Form.ORDER, start, noun + 1 if head else start + 1)
+    if head in ("time", "date", "day", "hour") or lowers[start + 1 : start + 2] == ("time",):
+        return Ask(Form.WHEN, start, start + 2)
+    if any(t.tag in ("JJR", "RBR") for t in tokens[start:end]) and "or" in lowers[start:end]:
+        return Ask(Form.COMPARE, start, start + 1 + (head in ("one", "ones")), Asked.OTHER)
+    if head in ("way", "direction"):
+        wants = (lemmas & WAY_VERBS and set(lowers[start:end]) & {"i", "we"}) or {"i", "want"} <= set(lowers[:start])
+        return Ask(Form.NAVIGATE if wants else Form.DIRECTION, start, noun + 1)
+    if head == "side":
+        return Ask(Form.DIRECTION, start, noun + 1)
+    if head == "state" or lowers[start + 1 : start + 4] in (("is", "the", "state"), ("was", "the", "state")):
+        return Ask(Form.STATE, start, noun + 1, Asked.CONDITION)
+    described = property_asked(reading, start, end)
+    if described is not None:
+        return described
+    if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
+        return Ask(Form.IDENTIFY, start, noun + 1, Asked.AGENT)
+    stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
+    before = lowers[start - 1] if start else ""
+    if head and before in ("in", "on", "at", "under", "behind", "inside") and head not in STATES_OF_AFFAIRS:
+        return Ask(Form.LOCATE, start, noun + 1)
+    if noun >= 0 and lowers[noun] in ("relationship", "personality", "character"):
+        return Ask(Form.EXPLAIN, start, start + 1)
+    of_rooms = head == "rooms" or (head == "room" and lemmas & {"have", "contain"})
+    if of_rooms and any(noun < p.start < end for p in reading.phrases):
+        return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION)
+    placed = head in ("room", "part", "place", "shelf", "region") or (stranded and lowers[start] == "which")
+    if head and placed and (stranded or before in ("in", "on", "at", "to") or head == "room"):
+        go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
+        return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
+    whole = reading.phrase_at(start + 2) if lowers[start + 1 : start + 2] and lowers[start + 1] in BE else None
+    tail = end - 2 if lowers[end - 2 : end] in (("next", "to"), ("close", "to")) else end - 1
+    if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, tail):
+        return Ask(Form.LOCATE, start, start + 1)  # 'what is the mug on'
+    placed = any(t.dep == "dobj" for t in tokens[start + 1 : end]) and lowers[start + 1 : start + 2] == ("did",)
+    if stranded and lowers[start] == "what" and placed:
+        return Ask(Form.LOCATE, start, start + 1)  # 'what did I put my bag on'
+    made_of = next((k for k in range(start, end - 1) if lowers[k : k + 2] == ("made", "of")), -1)
+    if made_of >= 0 and not head:
+        return Ask(Form.ATTRIBUTE, start, start + 1, Asked.MATERIAL)
+    if _doing(reading, start, end):
+        return Ask(Form.ACTION, start, start + 1)
+    if (lemmas & {"next", "follow"} and "to" not in lowers[start:end]) or (
+        lowers[start + 1 : start + 2] == ("came",) and lowers[start + 2 : start + 3] != ("back",)
+    ):
+        return Ask(Form.ORDER, start, start + 1)
+    return Ask(Form.IDENTIFY, start, start + 1, bare=not directly)
+
+
+def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
+    """'what color is ...', 'what is the size of ...', 'what is the distance between ...', 'what is the location of'."""
+    lowers = reading.lowers
+    for k in range(start + 1, min(start + 5, end)):
+        word = lowers[k]
+        of = lowers[k + 1 : k + 2] == ("of",)
+        if word in ("distance",):
+            return Ask(Form.DISTANCE, start, k + 1)
+        if word in ("location", "position", "whereabouts"):
+            return Ask(Form.LOCATE, start, k + 1 + of)
+        counted = lowers[k - 1] in ("the", "what", "total", "is", "exact")
+        if word in ("number", "count", "amount") and (of or k + 1 == end) and counted:
+            return Ask(Form.COUNT, start, k + 1 + of)
+        if word in ("kind", "type", "sort") and of and lowers[k + 2 : k + 3] and lowers[k + 2] in words.PROPERTIES:
+            return Ask(Form.ATTRIBUTE, start, k + 3, Asked(words.PROPERTIES[lowers[k + 2]]))
+        if word == "time" and lowers[k - 1] in ("latest", "last", "first", "exact"):
+            return Ask(Form.WHEN, start, k + 1)
+        if word in words.PROPERTIES:
+            kind_of_thing = word in ("type", "kind", "sort", "make", "style") and of
+            near = k <= start + 2 or of
+            if kind_of_thing and k == start + 1 and not reading.words[k + 2 : k + 3]:
+                continue
+            if near:
+                return Ask(Form.ATTRIBUTE, start, k + 1 + of, Asked(words.PROPERTIES[word]))
+    return None
+
+
+def _doing(reading: Reading, start: int, end: int) -> bool:
+    lemmas = [reading.words[k].lemma for k in range(start, end)]
+    lowers = reading.lowers[start:end]
+    asks = len(lowers) > 1 and lowers[1] in ("did", "does", "do", "is", "are", "was", "were", "should", "will")
+    return (asks and ("do" in lemmas[2:] or "doing" in lowers)) or "happened" in lowers or "happening" in lowers

@@ -1,0 +1,44 @@
+"""Which remembered events are news, and several robots' notice of one happening put together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from r4_ros.core.model import Event, EventKind, Evidence
+
+FEW = 3  # sightings; fewer may be a mistake of the detector
+
+
+def is_news(event: Event, evidence: Evidence, moves: Sequence[Event]) -> bool:
+    """Whether that happened: not where it only came into view, or is known to have been moved."""
+    if event.kind is EventKind.APPEARED:
+        looked_before = 0 < event.earliest_ns <= evidence.first_seen
+        return looked_before and evidence.count >= FEW and all(m.entry_id != event.entry_id for m in moves)
+    return not _found_again(event, moves)
+
+
+def witnessed(events: Sequence[Event]) -> list[Event]:
+    """What several robots noticed of one happening, as one: it happened while none of them looked."""
+    told: list[Event] = []
+    for event in sorted(events, key=lambda e: (e.latest_ns, e.event_id)):
+        same = (
+            i
+            for i, t in enumerate(told)
+            if t.entry_id == event.entry_id and t.kind is event.kind and t.agent_id != event.agent_id
+        )
+        i = next((i for i in same if event.earliest_ns <= told[i].latest_ns), -1)
+        if i < 0:
+            told.append(event)
+        else:
+            told[i] = replace(told[i], earliest_ns=max(told[i].earliest_ns, event.earliest_ns))
+    return told
+
+
+def _found_again(event: Event, moves: Sequence[Event]) -> bool:
+    """Whether what disappeared is known to have been moved: a thing of that kind came from that place."""
+    if event.kind is not EventKind.DISAPPEARED:
+        return False
+    alike = (m for m in moves if m.label == event.label and m.from_place is not None)
+    return any(math.dist(event.place, m.from_place or event.place) < 0.1 for m in alike)

@@ -1,0 +1,104 @@
+"""What happened, how often, first or last: words for events in questions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from r4_ros.reasoner import lexicon
+from r4_ros.reasoner.keys import EventName
+from r4_ros.reasoner.parse import Reading
+
+ORDINALS = {
+    w: i for i, w in enumerate("zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split())
+}
+COUNTED_IN_SPACE = frozenset(
+    """row floor shelf drawer door room column line place object thing item one seat step aisle layer level corner side
+    street house building part compartment rack hook bay dock""".split()
+)
+PASSING = frozenset("arrive come enter leave pass drive walk run appear knock ring cross go".split())
+VISITS = "visit round check look patrol tour inspection trip pass sweep walk run shift session scan".split()
+HAPPENINGS = frozenset(
+    "alarm visit meeting call attempt round trip break lap shift meal scan visitor guest customer parcel".split()
+)
+EVENT_WORDS: dict[str, EventName] = {
+    "move": "moved",
+    "shift": "moved",
+    "relocate": "moved",
+    "displace": "moved",
+    "rearrange": "moved",
+    "disappear": "disappeared",
+    "vanish": "disappeared",
+    "remove": "disappeared",
+    "take": "disappeared",
+    "steal": "disappeared",
+    "appear": "appeared",
+    "arrive": "appeared",
+    "add": "appeared",
+    "return": "reappeared",
+    "reappear": "reappeared",
+    "change": "changed",
+    "alter": "changed",
+    "swap": "changed",
+    "replace": "changed",
+    "switch": "changed",
+    "turn": "changed",
+    "rotate": "changed",
+    "repaint": "changed",
+}
+"""verb -> what happened to the thing."""
+
+
+def event_word(reading: Reading, i: int) -> EventName | None:
+    """What the verb at token i says has happened."""
+    word = reading.words[i]
+    if word.lower in ("gone", "missing"):
+        return "disappeared"
+    if word.lemma in ("come", "bring", "put") and reading.lowers[i + 1 : i + 2] == ("back",):
+        return "reappeared"
+    if not word.tag.startswith("VB") and word.lower not in ("moved", "removed", "disappeared"):
+        return None
+    following = reading.lowers[i + 1] if i + 1 < len(reading.lowers) else ""
+    if {"if", "without", "to"} & set(reading.lowers[max(0, i - 3) : i]) and word.tag != "VBN":
+        return None
+    if word.lemma == "take" and word.tag not in ("VBN", "VBD"):
+        return None
+    if word.lemma == "turn" and (following not in ("round", "around", "over") or word.tag not in ("VBN", "VBD")):
+        return None
+    if word.lemma == "switch" and following in ("on", "off"):
+        return None
+    return EVENT_WORDS.get(word.lemma) or EVENT_WORDS.get(word.lower.removesuffix("d"))
+
+
+def sighting(reading: Reading, begin: int, end: int) -> Literal["", "first", "last"]:
+    """Whether words speak of the first or last sighting of something."""
+    part = reading.words[begin:end]
+    if not any(w.lemma in ("see", "notice", "spot", "saw") for w in part):
+        return ""
+    return "last" if any(w.lower == "last" for w in part) else "first"
+
+
+def one_that(reading: Reading, i: int) -> bool:
+    """'the last person to leave', 'the first thing you noticed': who did it, or was seen, first or last."""
+    noun = reading.lowers[i + 1] if i + 2 < len(reading.lowers) else ""
+    following = reading.lowers[i + 2] if noun in ("person", "one", "robot", "thing", "object") else ""
+    acts = following == "to" and i + 3 < len(reading.words) and reading.words[i + 3].tag == "VB"
+    return acts or following in ("who", "that", "you", "i")
+
+
+def is_event(reading: Reading, i: int) -> bool:
+    """Whether the ordinal at token i counts happenings: 'the second delivery', 'did the first alarm go off'."""
+    phrase = reading.phrase_at(i)
+    if phrase is None or phrase.head <= i or reading.lowers[phrase.end : phrase.end + 1] == ("from",):
+        return False
+    noun = phrase.noun.split()[-1]
+    if noun.endswith(("tion", "ment", "ival", "ery")) and lexicon.kind_of(noun) is None:
+        return True
+    head = reading.words[phrase.head]
+    passing = any(w.dep == "relcl" and w.head == head.i and w.lemma in PASSING for w in reading.words)
+    if passing or lexicon.kind_of(noun) is not None or noun in COUNTED_IN_SPACE:
+        return passing
+    verb = reading.words[head.head]
+    acts = (
+        head.dep == "nsubj" and verb.tag.startswith("VB") and verb.lemma not in ("be", "stand", "lie", "have", "look")
+    )
+    return acts or noun in HAPPENINGS

@@ -1,0 +1,103 @@
+"""The semantic key of a noun phrase: its kind, properties, what belongs to it, purposes and exclusions."""
+
+from __future__ import annotations
+
+from r4_ros.reasoner import lexicon, phrases, spatial, superlative
+from r4_ros.reasoner.claims import predicate
+from r4_ros.reasoner.keys import Asked, Attribute, Form, Relation, SemanticKey
+from r4_ros.reasoner.occasions import ORDINALS
+from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.sketch import EXCLUDING, Sketch, purpose_at
+
+HAVING = (("that", "has"), ("that", "have"), ("which", "has"), ("which", "have"), ("that", "had"))
+NO_PROPERTY = frozenset("same other colored coloured away more most total".split())
+EXACTLY = frozenset("only exactly just".split())
+
+
+def semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
+    """What kind of thing a phrase means; None: what the question asks for without naming it."""
+    if phrase is None:
+        who = sketch.ask.asked is Asked.IDENTITY
+        labels = lexicon.labels_for("person") if who else ()
+        return SemanticKey(labels=labels, purpose=_purpose(sketch), exclude=_excluded(sketch))
+    attributes = []
+    for word in phrase.modifiers:
+        if (
+            word in spatial.SIDES
+            or word in phrases.ORDINALS
+            or word in superlative.WORDS
+            or word in ORDINALS
+            or word.endswith("est")
+            or word in NO_PROPERTY
+        ):
+            continue
+        known = lexicon.property_of(word)
+        attributes.append(Attribute(name=known[0] if known else "", value=word))
+    attributes += _possessions(sketch, phrase)
+    if phrase.owner:
+        attributes.append(Attribute(name="owner", value=phrase.owner))
+    anything = lexicon.is_anything(phrase.noun)
+    return SemanticKey(
+        text=phrase.noun,
+        labels=() if anything else lexicon.labels_for(phrase.noun),
+        name=phrase.proper,
+        attributes=tuple(attributes),
+        anything=anything,
+        exclude=_excluded(sketch) if phrase is sketch.target else (),
+    )
+
+
+def said_of(sketch: Sketch) -> Attribute | None:
+    """'which chairs are red', 'something green': a property behind the target restricts it."""
+    ask, target = sketch.ask, sketch.target
+    if ask.form not in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) or purpose_at(sketch) >= 0:
+        return None
+    begin = target.end if target is not None else ask.end
+    property_at = predicate(sketch.reading, begin, sketch.end, sketch.places, sketch.masked)
+    if property_at is None:
+        return None
+    sketch.used.add(property_at[1])
+    return property_at[0]
+
+
+def _excluded(sketch: Sketch) -> tuple[str, ...]:
+    """'apart from the toaster and the kettle', 'not counting Mia': what is not meant."""
+    reading, lowers = sketch.reading, sketch.reading.lowers
+    found: list[str] = []
+    for i in range(len(lowers)):
+        size = next((len(e) for e in EXCLUDING if lowers[i : i + len(e)] == e), 0)
+        at = i + size
+        while size and at < len(lowers) and (phrase := reading.phrase_at(at)) is not None:
+            sketch.used.update(range(i, phrase.end))
+            found.append(" ".join([*phrase.modifiers, phrase.noun]))
+            at = phrase.end + 1 if lowers[phrase.end : phrase.end + 1] in (("and",), ("or",)) else len(lowers)
+    return tuple(found)
+
+
+def _possessions(sketch: Sketch, phrase: NounPhrase) -> list[Attribute]:
+    """'the pillow with a face', 'a cup of coffee': properties that only a description can confirm."""
+    lowers = sketch.reading.lowers
+    found = []
+    end = phrase.end
+    while lowers[end : end + 1] in (("with",), ("without",), ("of",)) or lowers[end : end + 2] in HAVING:
+        noun = sketch.reading.phrase_at(end + 1 + (lowers[end : end + 2] in HAVING))
+        if noun is None or lexicon.is_room(noun.noun):
+            break
+        sketch.used.update(range(end, noun.end))
+        said = " ".join([*noun.modifiers, noun.noun])
+        found.append(Attribute(name="with", value=said, negate=lowers[end] == "without"))
+        end = noun.end
+    return found
+
+
+def _purpose(sketch: Sketch) -> str:
+    """'what can I use to dry my hands', 'where can I sit': the verb phrase, without what says where."""
+    at = purpose_at(sketch)
+    if at < 0:
+        return ""
+    end = min(
+        [p.start for p in sketch.places if p.start > at and p.relation in (Relation.IN, Relation.NEAR)] or [sketch.end]
+    )
+    comma = next((k for k in range(at, end) if sketch.reading.lowers[k] == ","), end)
+    sketch.used.update(range(at, comma))
+    return sketch.reading.said(at, comma)
