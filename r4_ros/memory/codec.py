@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from r4_ros.core.model import AttributeValue, Box, Float32Array, Matrix3, Pose, Vec3
+from r4_ros.core.model import AttributeValue, Box, Float32Array, FloatArray, Matrix3, Pose, Vec3
 from r4_ros.core.pose_array import PoseArray
 
 _VEC3, _POSE, _BOX, _MATRIX3 = struct.Struct("<3d"), struct.Struct("<7d"), struct.Struct("<10d"), struct.Struct("<9d")
@@ -85,6 +85,16 @@ def pack_exact_matrix3(matrix: Matrix3) -> bytes:
         if _SYMMETRIC3.unpack(small) == (a, b, c, e, f, i):
             return small
     return _MATRIX3.pack(*matrix)
+
+
+def unpack_boxes(blobs: Sequence[bytes]) -> FloatArray:
+    """n packed boxes of either size, [n, 10]: x y z, quaternion x y z w, full size."""
+    joined = b"".join(blobs)
+    if len(joined) == _BOX.size * len(blobs):
+        return np.frombuffer(joined, "<f8").reshape(-1, 10)
+    if len(joined) == _SMALL_BOX.size * len(blobs):
+        return np.frombuffer(joined, "<f4").reshape(-1, 10).astype(float)
+    return np.array([(_BOX if len(blob) == _BOX.size else _SMALL_BOX).unpack(blob) for blob in blobs])
 
 
 def unpack_matrix3(blob: bytes) -> Matrix3:

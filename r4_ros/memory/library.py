@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,14 +48,11 @@ from r4_ros.memory.steadiness import Steadiness
 from r4_ros.memory.store import (
     FrameChange,
     MemoryStore,
-    StoredEntry,
     StoredFrame,
     StoredView,
 )
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.working import EntryCache
-
-_BATCH = 4096
 
 
 def open_library(
@@ -61,6 +60,18 @@ def open_library(
 ) -> Library:
     """Open the memory in a SQLite file, or begin one. Raises StoreError, SchemaError."""
     return Library(SqliteStore(path, config.durability, read_only), config, embedder)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Millions of new records, of which none is garbage, would be looked through again and again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 class Library(AnchorCorrectable, Episodic):
@@ -113,18 +124,16 @@ class Library(AnchorCorrectable, Episodic):
         )
 
     def _fill(self) -> None:
-        batch: list[tuple[Entry | None, StoredEntry]] = []
-        for stored in self._store.entries():
-            batch.append((None, stored))
-            if len(batch) == _BATCH:
-                self._index.apply(batch)
-                batch = []
-        self._index.apply(batch)
-        for merged in self._store.merged():
-            self._index.alias(*merged)
-        self._index.zones.sort()
-        for view in self._store.views():
-            self._coverage.add(view)
+        with _no_collection():
+            for batch in self._store.entry_batches():
+                self._index.load(batch)
+            for vectors in self._store.vector_batches():
+                self._index.load_vectors(vectors)
+            self._index.loaded()
+            for merged in self._store.merged():
+                self._index.alias(*merged)
+            for view in self._store.views():
+                self._coverage.add(view)
 
     def __enter__(self) -> Library:
         return self

@@ -66,8 +66,7 @@ class Said:
 
     def hide(self) -> None:
         """Take what is hidden out of the queries; anew after each change of the index."""
-        for slot in self.hidden():
-            self._index.entries["alive"][slot] = False
+        self._index.hide(self.hidden())
 
     def hidden(self) -> set[int]:
         """The slots of entries that no answer names."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from r4_ros.core.model import FOREVER, Anchor, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
 from r4_ros.memory import entry_json
+from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump, pack_known_pose, pack_pose
+from r4_ros.memory.sqlite_columns import entry_batches, vector_batches
 from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.sqlite_merges import MergeTable
@@ -108,6 +110,14 @@ class SqliteUpkeep:
     def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
         """Whether a frame in the interval has observations of entries of both groups of slots."""
         return self._merges.seen_together(agent_id, interval, slots, others)
+
+    def entry_batches(self) -> Iterator[EntryBatch]:
+        """All entries but merged ones as columns, by slot."""
+        return entry_batches(self._file)
+
+    def vector_batches(self) -> Iterator[VectorBatch]:
+        """All vectors by number, each batch of one model."""
+        return vector_batches(self._file)
 
     def reading(self) -> AbstractContextManager[None]:
         """What is read in it is of one moment."""

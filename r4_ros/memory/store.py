@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from r4_ros.core.model import (
     View,
 )
 from r4_ros.core.pose_array import PoseArray
+
+if TYPE_CHECKING:
+    from r4_ros.memory.bulk import EntryBatch, VectorBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +301,12 @@ class MemoryStore(Protocol):
 
     def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
         """Whole entries by slot, ascending, without merged ones; None: all."""
+
+    def entry_batches(self) -> Iterator[EntryBatch]:
+        """All entries but merged ones as columns, by slot."""
+
+    def vector_batches(self) -> Iterator[VectorBatch]:
+        """All vectors by number, each batch of one model."""
 
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""

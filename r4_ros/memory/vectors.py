@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from r4_ros.core.model import Embedding, Float32Array
 from r4_ros.core.ports import Embedder
-from r4_ros.memory.codec import as_stored
-from r4_ros.memory.cosines import UnitVectors
+from r4_ros.memory.bulk import VectorBatch
+from r4_ros.memory.cosines import HalfArray, UnitVectors
 from r4_ros.memory.tables import Codes, Table
 
 _MOST_KEPT = 4096
@@ -28,6 +28,8 @@ class TextVectors:
         self._folded = 0
         self._same_word: dict[str, list[int]] = {}
         self._alike: dict[tuple[str, str, float], tuple[int, list[int]]] = {}
+        self._expected: list[CodeArray] = []
+        self._is_ordered = False
 
     @property
     def texts(self) -> list[str]:
@@ -36,28 +38,64 @@ class TextVectors:
 
     def code(self, text: str, embedding: Embedding | None = None) -> int:
         """The code of a text, new or known; its vector is kept if it is given for the first time."""
-        return self.code_all((text,), (embedding,))[0]
+        return int(self.code_all((text,), (embedding,))[0])
 
-    def code_all(self, texts: Sequence[str], embeddings: Sequence[Embedding | None]) -> list[int]:
-        """The codes of texts, each as by ``code``, with their vectors added at once."""
+    def code_all(self, texts: Sequence[str], embeddings: Sequence[Embedding | None] = ()) -> CodeArray:
+        """The codes of texts, each as by ``code``, with their vectors added at once. ``embeddings``: all or none."""
         codes = [self._codes.code(text) for text in texts]
+        if embeddings:
+            self._add_missing(codes, texts, embeddings)
+        return np.array(codes, np.int64)
+
+    def _add_missing(self, codes: Sequence[int], texts: Sequence[str], embeddings: Sequence[Embedding | None]) -> None:
         missing: dict[str, dict[int, Float32Array]] = {}
         for code, text, embedding in zip(codes, texts, embeddings, strict=True):
             if embedding is not None and text and self._row(embedding.model, code) < 0:
                 missing.setdefault(embedding.model, {}).setdefault(code, embedding.vector)
         for model, vectors in missing.items():
             self.add(model, list(vectors), np.stack(list(vectors.values())))
-        return codes
+
+    def expect(self, numbers: CodeArray, codes: CodeArray) -> None:
+        """The vectors of these texts come with these numbers (negative: there is none)."""
+        some = numbers >= 0
+        self._expected.append(np.stack([numbers[some], codes[some]]))
+
+    def take(self, batch: VectorBatch) -> None:
+        """Keep the vectors that are expected, and that their texts lack."""
+        if len(self._expected) > 1 or not self._is_ordered:
+            expected = np.concatenate(self._expected, axis=1) if self._expected else np.zeros((2, 0), np.int64)
+            numbers, first = np.unique(expected[0], return_index=True)
+            self._expected = [np.stack([numbers, expected[1][first]])]
+            self._is_ordered = True
+        numbers, codes = self._expected[0]
+        at = np.searchsorted(numbers, batch.numbers)
+        at[at == len(numbers)] = 0
+        here = np.flatnonzero(numbers[at] == batch.numbers) if len(numbers) else np.zeros(0, np.int64)
+        known = self._models.get(batch.model)
+        if known is None and len(here):
+            known = self._models[batch.model] = _Model(batch.vectors.shape[1])
+            known.vectors.reserve(len(numbers))
+        if known is not None:
+            wanted = codes[at[here]]
+            lacking = known.rows_of(wanted) < 0
+            self.add(batch.model, wanted[lacking].tolist(), batch.vectors[here[lacking]])
+
+    def all_taken(self) -> None:
+        """No more vectors are expected."""
+        self._expected, self._is_ordered = [], False
+
+    def knows(self, model: str) -> bool:
+        """Whether any text has a vector of that model."""
+        return model in self._models
 
     def find(self, text: str) -> int:
         """The code of a text, -1 where it isn't known."""
         return self._codes.find(text)
 
-    def add(self, model: str, codes: Sequence[int], vectors: Float32Array) -> None:
+    def add(self, model: str, codes: Sequence[int], vectors: Float32Array | HalfArray) -> None:
         """Give known texts that have no vector of this model one each."""
         if len(codes):
-            known = self._models.setdefault(model, _Model(vectors.shape[1]))
-            known.add(codes, as_stored(np.asarray(vectors, np.float32)))
+            self._models.setdefault(model, _Model(vectors.shape[1])).add(codes, vectors)
 
     def vector(self, model: str, code: int) -> Float32Array | None:
         """The vector of a text by that model."""
@@ -115,36 +153,41 @@ class TextVectors:
         if known is None:
             return best
         rows = known.rows_of(codes)
-        there = rows >= 0
-        every = bool(there.all())
-        cosines = [known.vectors.dots(vector, rows if every else rows[there]) for vector in vectors]
-        most = cosines[0] if len(cosines) == 1 else np.max(cosines, axis=0)
-        if every:
-            return np.asarray(most)
-        best[there] = most
+        there = np.flatnonzero(rows >= 0)
+        if len(there):
+            cosines = [known.vectors.dots(vector, rows[there]) for vector in vectors]
+            best[there] = cosines[0] if len(cosines) == 1 else np.max(cosines, axis=0)
         return best
 
-    def above(self, model: str, vectors: Float32Array, threshold: float) -> tuple[CodeArray, Float32Array]:
-        """The texts whose best cosine with any of the vectors [n, d] is at least the threshold, and that cosine."""
+    def above(
+        self, model: str, vectors: Float32Array, threshold: float, codes: CodeArray | None = None
+    ) -> tuple[CodeArray, Float32Array]:
+        """The texts whose best cosine with any of the vectors [n, d] is at least the threshold, and that cosine.
+
+        ``codes``: only these texts, each once.
+        """
         known = self._models.get(model)
         if known is None:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        best = np.full(len(known.vectors), -1.0, np.float32)
-        for vector in vectors:
-            rows, cosines = known.vectors.above(vector, threshold)
-            best[rows] = np.maximum(best[rows], cosines)
-        rows = np.flatnonzero(best >= threshold)
-        return known.codes_of(rows), best[rows]
+        rows = None if codes is None else known.rows_among(codes)
+        found = [known.vectors.above(vector, threshold, rows) for vector in vectors]
+        rows = found[0][0] if len(found) == 1 else np.unique(np.concatenate([rows for rows, _ in found]))
+        best = np.full(len(rows), -1.0, np.float32)
+        for its_rows, cosines in found:
+            at = np.searchsorted(rows, its_rows)
+            best[at] = np.maximum(best[at], cosines)
+        return known.codes_of(rows), best
 
     def nearest(
-        self, model: str, vector: Float32Array, count: int, allowed: npt.NDArray[np.bool_] | None = None
-    ) -> CodeArray:
-        """The texts with the highest cosines, best first. ``allowed``: a mask over all texts."""
+        self, model: str, vector: Float32Array, count: int, codes: CodeArray | None = None
+    ) -> tuple[CodeArray, Float32Array]:
+        """The texts with the highest cosines, best first, and those. ``codes``: only these texts, each once."""
         known = self._models.get(model)
         if known is None:
-            return np.zeros(0, np.int64)
-        mask = None if allowed is None else allowed[known.codes]
-        return known.codes_of(known.vectors.nearest(vector, count, mask)[0])
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        rows = None if codes is None else known.rows_among(codes)
+        rows, cosines = known.vectors.nearest(vector, count, rows)
+        return known.codes_of(rows), cosines
 
     def nbytes(self) -> int:
         """Memory taken by the vectors."""
@@ -160,7 +203,7 @@ class _Model:
         self._by_code = Table(row=(np.int32, 0))  # one more than the row; 0: none
         self._by_row = Table(code=(np.int32, 0))
 
-    def add(self, codes: Sequence[int], vectors: Float32Array) -> None:
+    def add(self, codes: Sequence[int], vectors: Float32Array | HalfArray) -> None:
         missing = max(codes) + 1 - self._by_code.rows
         if missing > 0:
             self._by_code.extend(missing)
@@ -180,6 +223,11 @@ class _Model:
             return np.asarray(self._by_code["row"][codes].astype(np.int64) - 1)
         rows[known] = self._by_code["row"][codes[known]].astype(np.int64) - 1
         return rows
+
+    def rows_among(self, codes: CodeArray) -> CodeArray:
+        """Rows of the texts that have one, ascending."""
+        rows = self.rows_of(codes)
+        return np.sort(rows[rows >= 0])
 
     @property
     def codes(self) -> npt.NDArray[np.int32]:

@@ -25,6 +25,7 @@ def units(rng: np.random.Generator, count: int, dimension: int, clusters: int) -
 def bytes_from_64(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cosines, "BYTES_FROM", 64)
     monkeypatch.setattr(cosines, "_FIRST", 16)
+    monkeypatch.setattr(cosines, "_DIRECT", 20)
 
 
 @given(seed=st.integers(0, 10_000), dimension=st.sampled_from([8, 24, 384]), clusters=st.sampled_from([1, 5, 50]))
@@ -33,6 +34,7 @@ def test_found_are_those_of_a_plain_product(seed: int, dimension: int, clusters:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cosines, "BYTES_FROM", 64)
         patch.setattr(cosines, "_FIRST", 16)
+        patch.setattr(cosines, "_DIRECT", 20)
         rng = np.random.default_rng(seed)
         every = units(rng, int(rng.integers(1, 700)), dimension, clusters)
         vectors = UnitVectors(dimension)
@@ -46,10 +48,12 @@ def test_found_are_those_of_a_plain_product(seed: int, dimension: int, clusters:
         assert set(np.flatnonzero((right >= threshold) & ~near)) <= set(rows)
         assert set(rows) <= set(np.flatnonzero((right >= threshold) | near))
         np.testing.assert_allclose(found, right[rows], atol=2e-6)
-        allowed = rng.random(len(every)) < rng.choice([0.05, 0.6])
+        half = np.flatnonzero(rng.random(len(every)) < 0.5)
+        assert vectors.above(query, threshold, half)[0].tolist() == sorted(set(rows.tolist()) & set(half.tolist()))
+        allowed = rng.random(len(every)) < rng.choice([0.05, 0.12, 0.6])
         for mask in (None, allowed):
             chosen = np.arange(len(every)) if mask is None else np.flatnonzero(mask)
-            rows, found = vectors.nearest(query, 10, mask)
+            rows, found = vectors.nearest(query, 10, None if mask is None else chosen)
             assert set(rows) <= set(chosen) and len(set(rows)) == len(rows) == min(10, len(chosen))
             np.testing.assert_allclose(found, np.sort(right[chosen])[::-1][:10], atol=2e-6)
 

@@ -1,0 +1,328 @@
+"""Entries as numpy columns: derived from the store, loaded at start, updated in place. ``index.py`` asks them.
+
+One slot number names an entry in the store, in every column and in the zones. Rows of intervals (stays, sightings,
+presence) lie in tables of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval, Presence, Stay
+from r4_ros.core.pose_array import rotation_matrices
+from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.bulk import EntryBatch, VectorBatch, batch_of
+from r4_ros.memory.store import StoredEntry
+from r4_ros.memory.tables import Codes, Holders, PartTable, Table
+from r4_ros.memory.vectors import TextVectors
+from r4_ros.memory.zones import Spans, Zones
+
+Mask = npt.NDArray[np.bool_]
+Slots = npt.NDArray[np.int64]
+
+
+class Columns:
+    """Columns over all entries; see the constructor for their names."""
+
+    def __init__(self, anchors: AnchorBook) -> None:
+        self.anchors = anchors
+        self.entries = Table(
+            alive=(np.bool_, 0),
+            agent=(np.int32, 0),
+            map=(np.int32, 0),
+            session=(np.int32, 0),
+            label=(np.int32, 0),
+            description=(np.int32, 0),
+            visibility=(np.int8, 0),
+            motion=(np.int8, 0),
+            gone=(np.bool_, 0),
+            first_seen=(np.int64, 0),
+            last_seen=(np.int64, 0),
+            centre=(np.float64, 3),
+            low=(np.float64, 3),
+            high=(np.float64, 3),
+        )
+        self.stays = PartTable(
+            start=(np.int64, 0),
+            anchor=(np.int32, 0),
+            local=(np.float64, 3),
+            spread=(np.float32, 9),
+            centre=(np.float64, 3),
+            half=(np.float64, 3),
+        )
+        self.sightings = PartTable(start=(np.int64, 0), end=(np.int64, 0))
+        self.presence = PartTable(start=(np.int64, 0), end=(np.int64, 0))
+        self.agents, self.maps = Codes(), Codes()
+        self.labels, self.descriptions = TextVectors(), TextVectors()
+        self.label_holders, self.description_holders = Holders(), Holders()
+        self.ids: list[str] = []
+        self.slots: dict[str, int] = {}
+        self.attributes: dict[tuple[str, str], set[int]] = {}
+        self.successors: dict[str, int] = {}
+        self.gone: dict[int, set[int]] = {}
+        self._parts: dict[int, list[str]] = {}
+        self._aliases = 0
+        self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
+        self.zones = Zones()
+        self._hidden: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.slots) - self._aliases
+
+    def load(self, batch: EntryBatch) -> None:
+        """Take over entries from a store, in new slots; their vectors follow by ``load_vectors``."""
+        labels = self.labels.code_all(batch.labels)
+        descriptions = self.descriptions.code_all(batch.descriptions)
+        if batch.label_vectors is not None and batch.description_vectors is not None:
+            self.labels.expect(batch.label_vectors, labels)
+            self.descriptions.expect(batch.description_vectors, descriptions)
+        self._placed(batch.slots, self._append(batch, labels, descriptions))
+
+    def load_vectors(self, batch: VectorBatch) -> None:
+        """Take over the vectors that entries were loaded with; others are left."""
+        self.labels.take(batch)
+        self.descriptions.take(batch)
+
+    def loaded(self) -> None:
+        """All entries and vectors were loaded."""
+        self.labels.all_taken()
+        self.descriptions.all_taken()
+        self.zones.sort()
+
+    def apply(self, changes: Iterable[tuple[Entry | None, StoredEntry]]) -> None:
+        """Take over entries as they are now; each with what was applied before (None: new, in the next slot)."""
+        changes = list(changes)
+        new = [after for before, after in changes if before is None]
+        rows = [self._add(new)] if new else []
+        known = [(before, after) for before, after in changes if before is not None]
+        rows += [np.array(self._change(known), np.int64)] if known else []
+        if rows:
+            self._placed(np.array(sorted(after.slot for _, after in changes), np.int64), np.concatenate(rows))
+
+    def _placed(self, slots: Slots, rows: Slots) -> None:
+        """After these rows of stays of these entries (ascending) were written."""
+        self._place(rows)
+        self._take_current(slots, rows)
+
+    def _add(self, new: Sequence[StoredEntry]) -> Slots:
+        """Add entries with their vectors; gives the rows of their stays."""
+        entries = [stored.entry for stored in new]
+        labels = self.labels.code_all([e.label for e in entries], [e.label_embedding for e in entries])
+        descriptions = self.descriptions.code_all(
+            [e.description for e in entries], [e.description_embedding for e in entries]
+        )
+        return self._append(batch_of(new), labels, descriptions)
+
+    def _append(self, batch: EntryBatch, labels: Slots, descriptions: Slots) -> Slots:
+        """Add entries; gives the rows of their stays."""
+        slots, entries = batch.slots, self.entries
+        assert slots[0] >= entries.rows and (np.diff(slots) > 0).all()
+        self._make_rows(int(slots[-1]) + 1)
+        for slot, entry_id in zip(slots.tolist(), batch.ids, strict=True):
+            self.ids[slot] = entry_id
+            self.slots[entry_id] = slot
+        entries["alive"][slots] = True
+        entries["agent"][slots] = [self.agents.code(agent) for agent in batch.agents]
+        entries["map"][slots] = [self.maps.code(map_id) for map_id in batch.maps]
+        entries["session"][slots], entries["label"][slots] = batch.sessions, labels
+        entries["description"][slots] = descriptions
+        entries["visibility"][slots], entries["motion"][slots] = batch.visibility, batch.motion
+        entries["gone"][slots] = gone = batch.gone
+        entries["first_seen"][slots], entries["last_seen"][slots] = batch.first_seen, batch.last_seen
+        self._hold(slots, 1)
+        for i, known in batch.attributes.items():
+            self._index_attributes(int(slots[i]), known)
+        for i, moved_from in batch.moved_from.items():
+            self.successors[moved_from] = int(slots[i])
+        for i in np.flatnonzero(gone).tolist():
+            self.gone.setdefault(int(labels[i]), set()).add(int(slots[i]))
+        for table, spans in ((self.sightings, batch.sightings), (self.presence, batch.presence)):
+            begin = table.assign_new(slots, spans.counts)
+            table["start"][begin:], table["end"][begin:] = spans.start, spans.end
+        begin = self.stays.assign_new(slots, batch.stays.counts)
+        self._write_stays(slice(begin, None), batch.stays.start, batch.stays.anchor, batch.stays.boxes)
+        return np.arange(begin, self.stays.rows)
+
+    def _make_rows(self, count: int) -> None:
+        """Rows for slots, of which no entry has some."""
+        missing = count - self.entries.rows
+        if missing > 0:
+            first = self.entries.extend(missing)
+            self.entries["agent"][first:] = self.entries["map"][first:] = -1
+            self.ids += [""] * missing
+
+    def _change(self, changes: Sequence[tuple[Entry, StoredEntry]]) -> list[int]:
+        """Take over entries that were known; gives the rows of the stays that differ."""
+        slots = np.array([after.slot for _, after in changes], np.int64)
+        shown = slots[self.entries["alive"][slots]]
+        self._hold(shown, -1)
+        for name, values in self._values([after.entry for _, after in changes]).items():
+            self.entries[name][slots] = values
+        self._hold(shown, 1)
+        rows, stays = list[int](), list[Stay]()
+        for before, after in changes:
+            slot, entry = after.slot, after.entry
+            self._link(slot, before, entry)
+            self._write_intervals(self.sightings, slot, before.sightings, entry.sightings)
+            self._write_intervals(self.presence, slot, before.presence, entry.presence)
+            changed = _first_difference(before.stays, entry.stays)
+            rows += self.stays.assign(slot, len(entry.stays), changed)
+            stays += entry.stays[changed:]
+        if stays:
+            boxes = [(*s.box.pose.position, *s.box.pose.orientation, *s.box.extent) for s in stays]
+            anchors = [stay.anchor_id for stay in stays]
+            self._write_stays(rows, [stay.interval.start for stay in stays], anchors, np.array(boxes))
+        return rows
+
+    def _values(self, entries: Sequence[Entry]) -> dict[str, Any]:
+        """What the columns say of known entries, but for their places."""
+        return {
+            "agent": [self.agents.code(e.agent_id) for e in entries],
+            "map": [self.maps.code(e.map_id) for e in entries],
+            "session": [e.session for e in entries],
+            "label": self.labels.code_all([e.label for e in entries], [e.label_embedding for e in entries]),
+            "description": self.descriptions.code_all(
+                [e.description for e in entries], [e.description_embedding for e in entries]
+            ),
+            "visibility": [int(e.visibility) for e in entries],
+            "motion": [int(e.motion) for e in entries],
+            "gone": [e.presence[-1].end != FOREVER for e in entries],
+            "first_seen": [e.first_seen for e in entries],
+            "last_seen": [e.last_seen for e in entries],
+        }
+
+    def _hold(self, slots: Slots, sign: int) -> None:
+        self.label_holders.add(self.entries["label"][slots], slots, sign)
+        self.description_holders.add(self.entries["description"][slots], slots, sign)
+
+    def _link(self, slot: int, before: Entry, entry: Entry) -> None:
+        """What is looked up by attribute, by what is gone and by what a thing was before it moved."""
+        self._index_attributes(slot, current_attributes(entry.attributes) if entry.attributes else ())
+        if before.presence[-1].end != FOREVER:
+            self.gone.get(self.labels.find(before.label), set()).discard(slot)
+        if entry.presence[-1].end != FOREVER:
+            self.gone.setdefault(self.labels.find(entry.label), set()).add(slot)
+        if before.moved_from != entry.moved_from:
+            self.successors.pop(before.moved_from, None)
+        if entry.moved_from:
+            self.successors[entry.moved_from] = slot
+
+    def hide(self, slots: Collection[int]) -> None:
+        """These entries, and no others, are in no answer; they are still there for association."""
+        now = frozenset(slots)
+        if now == self._hidden:
+            return
+        for changed, shown in ((now - self._hidden, False), (self._hidden - now, True)):
+            some = np.array(sorted(changed), np.int64)
+            some = some[(self.entries["agent"][some] >= 0) & (self.entries["alive"][some] != shown)]
+            self._hold(some, 1 if shown else -1)
+            self.entries["alive"][some] = shown
+        self._hidden = now
+
+    def _write_intervals(
+        self,
+        table: PartTable,
+        slot: int,
+        old: tuple[Interval, ...] | tuple[Presence, ...],
+        new: tuple[Interval, ...] | tuple[Presence, ...],
+    ) -> None:
+        changed = _first_difference(old, new)
+        for i, row in enumerate(table.assign(slot, len(new), changed), start=changed):
+            table["start"][row], table["end"][row] = new[i].start, new[i].end
+
+    def _write_stays(
+        self, rows: list[int] | slice, start: Sequence[int] | Slots, anchor: Sequence[int] | Slots, boxes: FloatArray
+    ) -> None:
+        table = self.stays
+        table["start"][rows], table["anchor"][rows] = start, anchor
+        table["local"][rows], table["spread"][rows] = boxes[:, :3], _half_axes(boxes)
+
+    def _index_attributes(self, slot: int, known: tuple[tuple[str, str], ...]) -> None:
+        now = tuple((name.casefold(), value.casefold()) for name, value in known)
+        old = self._entry_attributes.get(slot, ())
+        if now == old:
+            return
+        for key in old:
+            self.attributes[key].discard(slot)
+        for key in now:
+            self.attributes.setdefault(key, set()).add(slot)
+        self._entry_attributes[slot] = now
+
+    def _place(self, rows: Slots) -> None:
+        """Map places of stays, from their anchors."""
+        stays = self.stays
+        where = slice(None) if len(rows) == stays.rows else rows
+        stays["centre"][where], stays["half"][where] = self.anchors.place_boxes(
+            stays["anchor"][where], stays["local"][where], stays["spread"][where]
+        )
+
+    def _take_current(self, slots: Slots, placed: Slots) -> None:
+        """Where entries (ascending) are now, and all that ``placed``, the changed rows of their stays, touch."""
+        low, high = self._bounds(slots, placed)
+        entries = self.entries
+        times = entries["first_seen"][slots], entries["last_seen"][slots]
+        self.zones.put(slots, Spans(low, high, *times, entries["agent"][slots], entries["map"][slots]))
+
+    def _bounds(self, slots: Slots, placed: Slots) -> tuple[FloatArray, FloatArray]:
+        """Put entries where their last stays are; gives the corners of the boxes around these and the placed ones."""
+        entries, stays = self.entries, self.stays
+        rows = stays.last[slots]
+        centre, half = stays["centre"][rows], stays["half"][rows]
+        low, high = centre - half, centre + half
+        where = slice(None) if len(slots) == entries.rows else slots
+        entries["centre"][where], entries["low"][where], entries["high"][where] = centre, low, high
+        older = placed[stays.last[stays["slot"][placed]] != placed]
+        if older.size:
+            which = np.searchsorted(slots, stays["slot"][older])
+            np.minimum.at(low, which, stays["centre"][older] - stays["half"][older])
+            np.maximum.at(high, which, stays["centre"][older] + stays["half"][older])
+        return low, high
+
+    def remove(self, stored: StoredEntry) -> None:
+        """Forget an entry; its slot stays empty."""
+        slot, entry = stored.slot, stored.entry
+        if self.entries["alive"][slot]:
+            self._hold(np.array([slot]), -1)
+        self.entries["alive"][slot] = False
+        self.entries["agent"][slot] = self.entries["map"][slot] = -1
+        self.zones.remove(np.array([slot]))
+        for table in (self.stays, self.sightings, self.presence):
+            table.assign(slot, 0, 0)
+        del self.slots[entry.entry_id]
+        self._index_attributes(slot, ())
+        self.gone.get(self.labels.find(entry.label), set()).discard(slot)
+        self.successors.pop(entry.moved_from, None)
+
+    def alias(self, slot: int, entry_id: str, kept: int) -> None:
+        """The id of an entry that isn't here names the one that it is a part of."""
+        self._make_rows(slot + 1)
+        names = [entry_id, *self._parts.pop(slot, ())]
+        self._parts.setdefault(kept, []).extend(names)
+        self.slots.update(dict.fromkeys(names, kept))
+        self._aliases += 1
+
+    def nbytes(self) -> int:
+        """Memory taken by columns and vectors."""
+        tables: Sequence[Table] = (self.entries, self.stays, self.sightings, self.presence)
+        texts = self.labels.nbytes() + self.descriptions.nbytes()
+        held = self.label_holders.nbytes() + self.description_holders.nbytes()
+        return sum(table.nbytes() for table in tables) + texts + held + self.zones.nbytes()
+
+
+def _half_axes(boxes: FloatArray) -> FloatArray:
+    """Of boxes [n, 10] (x y z, quaternion, full size), the three half axes as the columns of a matrix [n, 9]."""
+    halves = rotation_matrices(boxes[:, 3:7]) * (boxes[:, None, 7:] / 2)
+    return halves.reshape(-1, 9)
+
+
+def _first_difference(old: tuple[object, ...], new: tuple[object, ...]) -> int:
+    """How many leading parts are equal."""
+    shared = min(len(old), len(new))
+    if old[:shared] == new[:shared]:
+        return shared
+    return next(i for i in range(shared) if old[i] != new[i])
