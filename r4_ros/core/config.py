@@ -153,6 +153,9 @@ class MemoryConfig:
     )
     entries_limit: int = param(500, "entries published on memory/entries", low=1, high=10000)
     markers_rate_hz: float = param(1.0, "markers are published at most this often", unit="Hz", low=0.01, high=30.0)
+    crops_mb: int = param(
+        64, "pictures of things are kept up to so many megabytes, the oldest are dropped; 0: none", low=0, high=100_000
+    )
     snapshot_dir: str = param("", "folder of snapshots; empty: beside the database")
 
     def conflicts(self) -> list[str]:

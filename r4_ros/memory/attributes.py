@@ -14,6 +14,8 @@ from r4_ros.core.model import AttributeValue
 
 ESTABLISHED = 3
 LASTING = frozenset({"color", "colour", "material", "size", "shape", "pattern", "type", "brand"})
+LATEST = frozenset({"described_by"})
+"""Said of the newest description only: one record, replaced."""
 _OFTEN = 0.2
 
 
@@ -35,6 +37,8 @@ def observe_attribute(
     others = [a for a in history if a.name != name]
     if name.casefold() in LASTING:
         return _voted(history, name, value, stamp_ns), None
+    if name.casefold() in LATEST:
+        return (*others, AttributeValue(name, value, stamp_ns, stamp_ns, 1)), None
     runs = [a for a in history if a.name == name]
     new = AttributeValue(name, value, stamp_ns, stamp_ns, 1)
     if not runs:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import rotate_covariance
 from r4_ros.core.model import (
     FOREVER,
@@ -31,6 +31,7 @@ from r4_ros.core.ports import Embedder
 from r4_ros.memory.anchor_correctable import AnchorCorrectable
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.attachments import late_descriptions, with_pictures, without_pictures
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
@@ -51,6 +52,7 @@ from r4_ros.memory.store import (
     StoredFrame,
     StoredView,
 )
+from r4_ros.memory.stored_words import StoredCrop
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.working import EntryCache
 
@@ -167,6 +169,8 @@ class Library(AnchorCorrectable, Episodic):
     def ingest(self, frame: Frame) -> Receipt:
         """Store a frame and work it in; on return it survives kill -9. The same frame again changes nothing.
 
+        But for descriptions: where it has some that its observations lacked, their entries take them over.
+
         Raises InvalidArgument for impossible numbers, WriterRefused while another writer serves this camera, and
         StoreError where nothing could be stored.
         """
@@ -180,15 +184,41 @@ class Library(AnchorCorrectable, Episodic):
             frame_id, indices = known or (self._next_frame, frozenset())
             observations = sorted((o for o in frame.observations if o.index not in indices), key=lambda o: o.index)
             if known and not observations:
-                return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)
+                return self._describe(frame, frame_id)
+            observations, pictures = without_pictures(observations)
             due = self._steadiness.due(frame, admission.session.session, admission.map_id)
             settled = self._move(frame.agent_id, *due)
             change = self._ingest.prepare(frame, admission, frame_id, observations, self._revision + 1)
             if known:
                 change = replace(change, known=True)
+            change = with_pictures(change, pictures, self._config.crops_mb * 1_000_000)
             self._store.write_frame(change)
             self._sessions.commit(admission)
             return self._with(settled, self._applied(frame, change))
+
+    def _describe(self, frame: Frame, frame_id: int) -> Receipt:
+        """A known frame came again: take over the descriptions that it lacked, if it has any."""
+        receipt = Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)
+        change = late_descriptions(frame, frame_id, self._store, self._index, self._cache, self._revision + 1)
+        if change is None:
+            return receipt
+        self._store.write_descriptions(change)
+        self._revision = change.revision
+        self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
+        for c in change.entries:
+            self._cache.put(c.after)
+        self._said.hide()
+        shown = [c.after.entry for c in change.entries if not self._said.is_hidden(c.after.slot)]
+        return replace(receipt, revision=change.revision, changed=tuple(self._placed(entry) for entry in shown))
+
+    def crop(self, entry_id: str) -> StoredCrop | None:
+        """The newest picture of an entry that is still kept; None: there is none. Raises UnknownEntry."""
+        with self._lock:
+            slot = self._index.slots.get(entry_id)
+            if slot is None or self._said.is_hidden(slot):
+                raise UnknownEntry(f"there is no entry '{entry_id}'; r4 ask --json gives the ids of what it found")
+            kept = (self._store.crop(part) for part in self._said.parts(slot))
+            return max((crop for crop in kept if crop is not None), key=lambda crop: crop.stamp_ns, default=None)
 
     def _applied(self, frame: Frame, change: FrameChange) -> Receipt:
         self._revision = change.revision
@@ -348,6 +378,7 @@ class Library(AnchorCorrectable, Episodic):
                 "agents": agents,
                 "maps": dict(sorted(self._map_frames.items())),
                 "rows": self._store.counts(),
+                "crops": self._store.crop_use(),
                 "index_bytes": self._index.nbytes() + self._coverage.nbytes() + self._episodes.nbytes(),
                 "newest_ns": self.newest_stamp(),
             }

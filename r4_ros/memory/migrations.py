@@ -124,4 +124,10 @@ MIGRATIONS: tuple[Migration, ...] = (
         "DELETE FROM sighting WHERE n + 1 = (SELECT sightings FROM entry WHERE entry.slot = sighting.slot)",
         "DELETE FROM presence WHERE n + 1 = (SELECT presences FROM entry WHERE entry.slot = presence.slot)",
     ),
+    (
+        """CREATE TABLE crop(
+            crop_no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, slot INTEGER NOT NULL REFERENCES entry,
+            stamp_ns INTEGER NOT NULL, jpeg BLOB NOT NULL)""",
+        "CREATE INDEX crop_slot ON crop(slot)",
+    ),
 )

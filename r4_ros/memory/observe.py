@@ -17,7 +17,7 @@ from r4_ros.core.model import (
     Stay,
 )
 from r4_ros.memory import happenings, presence
-from r4_ros.memory.attributes import AttributeChange, observe_attribute
+from r4_ros.memory.attributes import LATEST, AttributeChange, observe_attribute
 from r4_ros.memory.codec import as_stored
 from r4_ros.memory.stays import FrameContext, Seen, has_moved, new_stay
 from r4_ros.memory.store import StoredEntry, StoredEvent
@@ -82,6 +82,22 @@ def sight(
     if stored.absent_count and stamp < stored.absent_first:
         return StoredEntry(slot, after, stored.absent_first, stored.absent_count), events
     return StoredEntry(slot, after), events
+
+
+def described(stored: StoredEntry, observation: Observation, stamp_ns: int, revision: int) -> StoredEntry:
+    """The entry with a description that came late, for an observation that it was made of; nothing else changes."""
+    entry = stored.entry
+    words = dict(observation.attributes)
+    attributes = entry.attributes
+    for name in sorted(LATEST & words.keys()):
+        attributes, _ = observe_attribute(attributes, name, words[name], stamp_ns)
+    after = entry.evolve(
+        description=observation.description,
+        description_embedding=_stored(observation.description_embedding),
+        attributes=attributes,
+        revision=revision,
+    )
+    return replace(stored, entry=after)
 
 
 def _stays_after(

@@ -108,6 +108,10 @@ class Said:
             slot = self._part_of[slot]
         return slot
 
+    def parts(self, slot: int) -> list[int]:
+        """The slot and those of entries that people merged into it."""
+        return [slot, *(part for part in sorted(self._part_of) if self._whole(part) == slot)]
+
     def tracked(self, seen: Sequence[Seen], tracked: Sequence[int | None], context: FrameContext) -> list[int | None]:
         """The slots of live tracks where they may be followed, and of renamed entries that are seen again."""
         result = self.resolved(seen, tracked, context)

@@ -74,6 +74,7 @@ class SqliteStore(SqliteUpkeep):
                 self._write_frame(change)
         except BaseException:
             self._entries.forget_unwritten()
+            self._crops.forget_unwritten()
             self._session_numbers.clear()
             self._streams.clear()
             raise
@@ -91,6 +92,7 @@ class SqliteStore(SqliteUpkeep):
         frame_id = change.frame.frame_id
         self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
         self._file.execute_many(_EVENT, [event_row(event) for event in change.events])
+        self._crops.add(change.crops, change.crop_budget)
         self._write_revision(change.revision)
 
     def _write_session(self, session: SessionRecord) -> int:

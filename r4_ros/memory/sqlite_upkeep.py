@@ -13,14 +13,17 @@ from r4_ros.memory import entry_json
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump, pack_known_pose, pack_pose
 from r4_ros.memory.sqlite_columns import entry_batches, vector_batches
+from r4_ros.memory.sqlite_crops import CropTable
 from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.sqlite_merges import MergeTable
 from r4_ros.memory.sqlite_parts import LAST_IN_ENTRY
 from r4_ros.memory.sqlite_prune import Pruned, prune, pruned_before
 from r4_ros.memory.store import CorrectionChange, EntryChange, MergeChange, MergeRecord
+from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
-_KINDS = ("frame", "observation", "entry", "stay", "sighting", "event", "episode", "anchor", "session", "region")
+_KINDS = tuple("frame observation entry stay sighting event episode anchor session region crop".split())
+_DESCRIBED = "UPDATE observation SET description = ?, attributes = ? WHERE frame_id = ? AND idx = ?"
 _CORRECTION = """INSERT INTO correction(correction_no, stamp_ns, kind, source, entry_id, request, entries, before,
     after, frame_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
@@ -32,6 +35,7 @@ class SqliteUpkeep:
         self._file = file
         self._entries = EntryTable(file)
         self._merges = MergeTable(file, self._entries)
+        self._crops = CropTable(file)
 
     @property
     def read_only(self) -> bool:
@@ -42,6 +46,35 @@ class SqliteUpkeep:
     def path(self) -> Path:
         """Where the file lies."""
         return self._file.path
+
+    def crop(self, slot: int) -> StoredCrop | None:
+        """The newest picture of an entry, or of one that became a part of it."""
+        return self._crops.newest(slot)
+
+    def crop_use(self) -> dict[str, int]:
+        """``bytes`` of all pictures, and how many had to be ``dropped``."""
+        return {"bytes": self._crops.total(), "dropped": self._crops.dropped()}
+
+    def observed(self, frame_id: int) -> dict[int, tuple[str, str]]:
+        """Entry id and description of a frame's observations by index, without those of no entry."""
+        rows = self._file.execute(
+            "SELECT idx, entry_id, observation.description FROM observation JOIN entry USING(slot) WHERE frame_id = ?",
+            (frame_id,),
+        )
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+    def write_descriptions(self, change: DescriptionChange) -> None:
+        """Write late descriptions or nothing; durable on return."""
+        rows = [(o.description, dump(o.attributes), change.frame_id, o.index) for o in change.observations]
+        try:
+            with self._file.transaction():
+                self._entries.write(change.entries)
+                self._entries.keep_vectors(change.observations)
+                self._file.execute_many(_DESCRIBED, rows)
+                self._write_revision(change.revision)
+        except BaseException:
+            self._entries.forget_unwritten()
+            raise
 
     def write_correction(self, change: CorrectionChange) -> None:
         """Write a correction, what it changed and the record of it, or nothing; durable on return."""

@@ -30,6 +30,7 @@ from r4_ros.core.model import (
     View,
 )
 from r4_ros.core.pose_array import PoseArray
+from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
 if TYPE_CHECKING:
     from r4_ros.memory.bulk import EntryBatch, VectorBatch
@@ -207,6 +208,7 @@ class FrameChange:
     """All that one frame changes; written in one transaction.
 
     observations: each with the slot of its entry (None: an ABSENT that meant nothing). ``known``: the frame was there.
+    crops: pictures by their names; of all that are kept the oldest are dropped down to ``crop_budget`` bytes.
     """
 
     revision: int
@@ -217,6 +219,8 @@ class FrameChange:
     observations: tuple[tuple[Observation, int | None], ...]
     entries: tuple[EntryChange, ...]
     events: tuple[StoredEvent, ...]
+    crops: tuple[tuple[str, StoredCrop], ...] = ()
+    crop_budget: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +245,18 @@ class MemoryStore(Protocol):
 
     def write_frame(self, change: FrameChange) -> None:
         """Write all of a change or nothing; durable on return."""
+
+    def write_descriptions(self, change: DescriptionChange) -> None:
+        """Write late descriptions or nothing; durable on return."""
+
+    def observed(self, frame_id: int) -> dict[int, tuple[str, str]]:
+        """Entry id and description of a frame's observations by index, without those of no entry."""
+
+    def crop(self, slot: int) -> StoredCrop | None:
+        """The newest picture of an entry, or of one that became a part of it."""
+
+    def crop_use(self) -> dict[str, int]:
+        """``bytes`` of all pictures, and how many had to be ``dropped``."""
 
     def write_correction(self, change: CorrectionChange) -> None:
         """Write a correction, what it changed and the record of it, or nothing; durable on return."""

@@ -54,6 +54,7 @@ from r4_ros.memory.store import (
     StoredView,
     WriterRecord,
 )
+from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
 S = 1_000_000_000
 TURN = (0.0, 0.0, 0.6, 0.8)
@@ -377,3 +378,37 @@ def test_history_is_what_was_written(store: MemoryStore) -> None:
         (2, 200, "w", 2),
     ]
     assert kept[0].frame.view.depth.shape == (2, 3) and not kept[1].held and store.pruned_before() == {}
+
+
+def test_pictures_are_kept_within_their_budget_the_oldest_go_first(store: MemoryStore) -> None:
+    crops = [(f"crop:{n}", StoredCrop(n % 2, 10 - n, bytes([n]) * 100)) for n in range(4)]
+    entries = (EntryChange(None, entry(0)), EntryChange(None, entry(1, entry_id="id1")))
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=entries, crops=tuple(crops[:2]), crop_budget=300))
+    assert store.crop(0) == crops[0][1] and store.crop(1) == crops[1][1] and store.crop(2) is None
+    store.write_frame(change(2, 6, crops=tuple(crops), crop_budget=300))  # two are known by their names
+    assert store.crop_use() == {"bytes": 300, "dropped": 1}
+    assert store.crop(0) == crops[0][1] and store.crop(1) == crops[1][1]  # 10 and 9 are newest, 7 went
+    with pytest.raises(StoreError):
+        store.write_frame(change(2, 6, crops=(("crop:9", StoredCrop(0, 99, b"x" * 100)),), crop_budget=300))
+    assert store.crop_use() == {"bytes": 300, "dropped": 1} and store.crop(0) == crops[0][1]
+
+
+def test_late_descriptions_are_written_with_what_they_make_of_entries_or_not_at_all(store: MemoryStore) -> None:
+    seen = Observation(3, "x", Box(Pose(), (1, 1, 1)), attributes=(("color", "red"),))
+    other = replace(seen, index=4)
+    first = change(1, 5, anchor=anchor(0), entries=(EntryChange(None, entry(0)),))
+    store.write_frame(replace(first, observations=((seen, 0), (other, None))))
+    assert store.observed(1) == {3: ("id0", "")} and store.observed(2) == {}
+    said = replace(seen, description="a red x", attributes=(("color", "red"), ("described_by", "vlm")))
+    after = entry(0, description="a red x", revision=2)
+    store.write_descriptions(DescriptionChange(2, 1, (said,), (EntryChange(entry(0), after),)))
+    assert list(store.entries()) == [after] and store.revision() == 2
+    assert store.observed(1) == {3: ("id0", "a red x")}
+    (kept,) = store.history()
+    assert kept.frame.observations[0].attributes == said.attributes
+    broken = entry(7, entry_id="id0", description="b")
+    with pytest.raises(StoreError):
+        store.write_descriptions(
+            DescriptionChange(3, 1, (replace(said, description="b"),), (EntryChange(None, broken),))
+        )
+    assert store.revision() == 2
