@@ -3,12 +3,13 @@
 Frames: *sensor* is the optical frame (x right, y down, z forward), *base* the robot (x forward, z up),
 *odom* and *map* are fixed frames with z up. Quaternions are x y z w. An extent is the full box size.
 
-The records are written down in four modules, one subject each; this one gathers them.
+The records are written down in modules, one subject each; this one gathers them.
 """
 
 from __future__ import annotations
 
 from r4_ros.core.corrections import CorrectionKind, CorrectionReceipt, CorrectionRecord, EntryCorrection
+from r4_ros.core.facts import Fact, FactKind
 from r4_ros.core.queries import (
     Answer,
     AnswerValue,
@@ -93,6 +94,8 @@ __all__ = [
     "Event",
     "EventKind",
     "Evidence",
+    "Fact",
+    "FactKind",
     "Feedback",
     "FeedbackRecord",
     "Float",

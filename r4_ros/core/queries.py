@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
+from r4_ros.core.facts import Fact
 from r4_ros.core.records import (
     Episode,
     Event,
@@ -110,6 +111,8 @@ class Query:
     limit: int = 50
     with_events: bool = False
     with_episodes: bool = False
+    with_facts: bool = False
+    timezone: str = ""  # of times of day in facts; empty: UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,7 @@ class Retrieval:
     entries: tuple[Evidence, ...] = ()
     events: tuple[Event, ...] = ()
     episodes: tuple[Episode, ...] = ()
+    facts: tuple[Fact, ...] = ()
     ego: TrailPoint | None = None
     ego_frame: str = ""  # map frame of ``ego``
     ego_candidates: tuple[str, ...] = ()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from r4_ros.core.errors import InvalidArgument
+import numpy as np
+
+from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import compose, inverse
-from r4_ros.core.model import FOREVER, NS_PER_S, Embedding, Episode, EpisodeSource, Pose, Vec3
+from r4_ros.core.model import FOREVER, NS_PER_S, Embedding, Episode, EpisodeSource, Fact, Pose, Region, Vec3
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.episodes import EpisodeBook, id_of
+from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.store import StoredEpisode
 from r4_ros.memory.ties import Tie, check_ties
 from r4_ros.memory.trails import Trails
@@ -23,6 +27,8 @@ class Episodic(Correctable):
     _anchors: AnchorBook
     _episodes: EpisodeBook
     _trails: Trails
+    _retriever: Retriever
+    _regions: list[Region]
 
     def add_episode(self, episode: Episode, embedding: Embedding | None = None) -> str:
         """Store an episode and give its id; an empty id is made from its content. The same one again does nothing.
@@ -44,6 +50,38 @@ class Episodic(Correctable):
                 self._revision += 1
                 self._episodes.take(replace(stored, number=number), embedding)
             return episode.episode_id
+
+    def facts(
+        self,
+        entry_ids: Sequence[str] = (),
+        labels: Sequence[str] = (),
+        agents: Sequence[str] = (),
+        timezone: str = "",
+        now_ns: int | None = None,
+    ) -> list[Fact]:
+        """What is usual, or was said, of entries (by id or label; none given: of all), as known at a time.
+
+        Where they usually are and at what times of day, what goes with them, what is usually on or in them, and whose
+        and who they are as somebody said. By kind, the weightiest first, each with its sources. ``timezone``: of times
+        of day, an IANA name; empty: UTC. Raises InvalidArgument for an unknown one, UnknownEntry for an unknown id.
+        """
+        with self._lock:
+            unknown = [i for i in entry_ids if i not in self._index.slots]
+            if unknown:
+                raise UnknownEntry(f"no entry has the id '{unknown[0]}'")
+            wanted = {label.casefold() for label in labels}
+            codes = [c for c, text in enumerate(self._index.labels.texts) if text.casefold() in wanted]
+            columns = self._index.entries
+            slots = {self._index.slots[i] for i in entry_ids}
+            if labels or not entry_ids:
+                mask = columns["alive"] & (np.isin(columns["label"], codes) if labels else True)
+                slots.update(np.flatnonzero(mask).tolist())
+            now = self.newest_stamp() if now_ns is None else now_ns
+            return self._retriever.facts.of(slots, agents, timezone, now, self._regions, self._revision)
+
+    def newest_stamp(self, agent_id: str = "") -> int:
+        """Newest stamp of an agent's newest session; 0 where there is none."""
+        raise NotImplementedError
 
     def said_of(self, now_ns: int | None = None) -> list[Tie]:
         """Who entries are and whose they are, as it was last said by a time (None: ever)."""

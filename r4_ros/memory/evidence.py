@@ -15,6 +15,7 @@ from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.presence import present_at, state_at
 from r4_ros.memory.spatial import Scene
+from r4_ros.memory.ties import NOTHING_TOLD, Told
 from r4_ros.memory.working import EntryCache
 
 
@@ -41,16 +42,25 @@ class EvidenceMaker:
         self._index, self._cache, self._in_view_s = index, cache, seconds(in_view_ns)
 
     def make(
-        self, ranked: Ranked, scene: Scene, map_frames: Mapping[str, str], sources: Mapping[int, Sequence[int]]
+        self,
+        ranked: Ranked,
+        scene: Scene,
+        map_frames: Mapping[str, str],
+        sources: Mapping[int, Sequence[int]],
+        told: Told = NOTHING_TOLD,
     ) -> tuple[Evidence, ...]:
-        """Evidence of the slots, in their order; ``sources``: all entries of those that speak for several."""
+        """Evidence of the slots, in their order; ``sources``: all entries of those that speak for several.
+
+        ``told``: what people said of them, which stands among the attributes.
+        """
         stored = self._cache.get_many(ranked.slots.tolist())
         made = []
         for s, semantic, spatial in zip(stored, ranked.semantic, ranked.spatial, strict=True):
             one = self._one(s.entry, float(semantic), float(spatial), scene, map_frames)
             if s.slot in sources:
                 one = self._with_sightings_of(one, [x.entry for x in self._cache.get_many(sources[s.slot])], scene)
-            made.append(one)
+            said = dict.fromkeys(t for slot in sources.get(s.slot, (s.slot,)) for t in told.of.get(slot, ()))
+            made.append(replace(one, attributes=(*one.attributes, *said)) if said else one)
         return tuple(made)
 
     def _one(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import Entry, Event, EventKind, Stay
+from r4_ros.core.model import Entry, Event, EventKind, Presence, Stay
 from r4_ros.memory.attributes import AttributeChange
 from r4_ros.memory.stays import FrameContext
 from r4_ros.memory.store import StoredEvent
@@ -37,11 +37,12 @@ def disappeared(entry: Entry, slot: int, context: FrameContext) -> StoredEvent:
     return _event(EventKind.DISAPPEARED, entry, slot, (last.last_seen, last.end), last.end, entry.stays[-1], context)
 
 
-def reappeared(entry: Entry, slot: int, stays: tuple[Stay, ...], context: FrameContext) -> StoredEvent:
-    """Seen again after its place had been found empty."""
-    stamp = context.stamp_ns
-    span = (entry.presence[-1].end, stamp)
-    return _event(EventKind.REAPPEARED, entry, slot, span, stamp, stays[-1], context, stays[-2])
+def reappeared(
+    entry: Entry, slot: int, stays: tuple[Stay, ...], presence: Presence, context: FrameContext
+) -> StoredEvent:
+    """Seen again after its place had been found empty; ``presence``: the one that this begins."""
+    span = (presence.start_earliest, presence.start)
+    return _event(EventKind.REAPPEARED, entry, slot, span, presence.start, stays[-1], context, stays[-2])
 
 
 def attribute_changed(entry: Entry, slot: int, change: AttributeChange, context: FrameContext) -> StoredEvent:

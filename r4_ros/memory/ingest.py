@@ -109,7 +109,9 @@ class Ingest:
         tracked = self._said.tracked(seen, self._tracked(seen, frame, context), context)
         matched = self._associator.match(seen, tracked, context, self._said.never(context))
         matched = self._said.resolved(seen, matched, context)
-        looked = self._looked_before([s.centre for s, slot in zip(seen, matched, strict=True) if slot is None], context)
+        gone = self._index.entries["gone"]
+        came = [s.centre for s, slot in zip(seen, matched, strict=True) if slot is None or gone[slot]]
+        looked = self._looked_before(came, context)
         stays = self._merged_stays(seen, matched, context)
         slots, events, possible = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
@@ -120,7 +122,7 @@ class Ingest:
             else:
                 before = working.get(slot)
                 stay = stays.pop(slot, None) or merged([before.entry.stays[-1]], [s], context)[0]
-                stored, happened = observe.sight(before, s, stay, context)
+                stored, happened = observe.sight(before, s, stay, context, looked.pop(0) if gone[slot] else 0)
                 if self._said.is_pinned(slot):
                     stored = replace(stored, entry=held(before.entry, stored.entry))
                 if len(stored.entry.presence) > len(before.entry.presence):

@@ -14,6 +14,7 @@ from r4_ros.core.model import (
     Interval,
     Motion,
     Observation,
+    Presence,
     Stay,
 )
 from r4_ros.memory import happenings, presence
@@ -53,15 +54,16 @@ def begin(seen: Seen, slot: int, looked_ns: int, context: FrameContext) -> tuple
 
 
 def sight(
-    stored: StoredEntry, seen: Seen, merged: Stay, context: FrameContext
+    stored: StoredEntry, seen: Seen, merged: Stay, context: FrameContext, looked_ns: int = 0
 ) -> tuple[StoredEntry, list[StoredEvent]]:
     """The entry after one more sighting, and what happened to it.
 
-    ``merged``: its last stay with this sighting of it, if the thing is still there.
+    ``merged``: its last stay with this sighting of it, if the thing is still there. ``looked_ns``: when the place where
+    it is seen now was last in view without it, for an entry that was gone (0: never).
     """
     entry, slot, stamp = stored.entry, stored.slot, context.stamp_ns
-    present, reopened = presence.seen(entry.presence, stamp)
-    stays, events = _stays_after(stored, seen, merged, reopened, context)
+    present, reopened = presence.seen(entry.presence, stamp, looked_ns)
+    stays, events = _stays_after(stored, seen, merged, present[-1] if reopened else None, context)
     attributes, changes = _attributes_after(entry, seen.observation, stamp)
     gap = intervals.nanoseconds(context.config.sighting_gap_s)
     count = entry.count + 1
@@ -101,23 +103,24 @@ def described(stored: StoredEntry, observation: Observation, stamp_ns: int, revi
 
 
 def _stays_after(
-    stored: StoredEntry, seen: Seen, merged: Stay, reopened: bool, context: FrameContext
+    stored: StoredEntry, seen: Seen, merged: Stay, reopened: Presence | None, context: FrameContext
 ) -> tuple[tuple[Stay, ...], list[StoredEvent]]:
     entry, stamp = stored.entry, context.stamp_ns
     stays, stay, last_seen = entry.stays, entry.stays[-1], entry.last_seen
     elsewhere = has_moved(stay, seen, context)
-    gone = entry.presence[-1].end != FOREVER and not reopened
+    gone = entry.presence[-1].end != FOREVER and reopened is None
     late = stamp <= last_seen and (elsewhere or (len(stays) > 1 and stamp < stay.interval.start))
     if gone or late:
         return stays, []
-    if not reopened and not elsewhere:
+    if reopened is None and not elsewhere:
         start = min(stay.interval.start, stamp)
         return (*stays[:-1], replace(merged, interval=Interval(start, FOREVER))), []
     ended = replace(stay, interval=Interval(stay.interval.start, last_seen + 1))
     extent = seen.extent if seen.whole or not stay.whole else stay.box.extent
     stays = (*stays[:-1], ended, new_stay(seen, extent, context))
-    happened = happenings.reappeared if reopened else happenings.moved
-    return stays, [happened(entry, stored.slot, stays, context)]
+    if reopened is not None:
+        return stays, [happenings.reappeared(entry, stored.slot, stays, reopened, context)]
+    return stays, [happenings.moved(entry, stored.slot, stays, context)]
 
 
 def motion_of(stays: tuple[Stay, ...], count: int, before: Motion, gap_ns: int) -> Motion:

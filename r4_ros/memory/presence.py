@@ -14,7 +14,7 @@ from r4_ros.memory.store import StoredEntry
 def seen(presence: Sequence[Presence], stamp_ns: int, earliest_ns: int = 0) -> tuple[tuple[Presence, ...], bool]:
     """Presence with one more sighting, also a late one, and whether it reopened a closed one.
 
-    ``earliest_ns``: when the place was last seen without the thing (0: never looked at before); for the first one.
+    ``earliest_ns``: when the place was last seen without the thing (0: never looked at before); for one that begins.
     """
     intervals = list(presence)
     i = len(intervals) - 1
@@ -27,7 +27,7 @@ def seen(presence: Sequence[Presence], stamp_ns: int, earliest_ns: int = 0) -> t
         later = intervals[i + 1]
         intervals[i + 1] = replace(later, start=stamp_ns, start_earliest=min(later.start_earliest, stamp_ns))
         return tuple(intervals), False
-    earliest = intervals[i].end if intervals else earliest_ns
+    earliest = max(intervals[i].end, earliest_ns) if intervals else earliest_ns
     return (*intervals, Presence(min(earliest, stamp_ns), stamp_ns, stamp_ns)), bool(intervals)
 
 

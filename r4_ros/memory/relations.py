@@ -56,6 +56,10 @@ class Boxes:
         """One of them, as boxes of length 1."""
         return Boxes(self.low[i : i + 1], self.high[i : i + 1])
 
+    def repeated(self, count: int) -> Boxes:
+        """One box, so many times."""
+        return Boxes(np.repeat(self.low, count, axis=0), np.repeat(self.high, count, axis=0))
+
 
 def observer_box(pose: Pose) -> Boxes:
     """The column that an observer takes up."""

@@ -16,6 +16,7 @@ from r4_ros.core.model import (
     Episode,
     Event,
     Evidence,
+    Fact,
     FloatArray,
     Order,
     Query,
@@ -30,6 +31,7 @@ from r4_ros.memory import relations
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.evidence import EvidenceMaker
+from r4_ros.memory.facts import FactMaker
 from r4_ros.memory.fuse import Fused, Fuser
 from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.looked import Looked, look_at
@@ -38,7 +40,9 @@ from r4_ros.memory.semantic import SemanticKey
 from r4_ros.memory.sessions import Sessions, own_map
 from r4_ros.memory.spatial import Scene, SpatialKey
 from r4_ros.memory.store import MemoryStore, StoredEvent
+from r4_ros.memory.stretches import Things
 from r4_ros.memory.trails import Trails
+from r4_ros.memory.usual import Neighbours
 from r4_ros.memory.working import EntryCache
 
 
@@ -80,6 +84,8 @@ class Retriever:
         self._fuser = Fuser(index, self._temporal, sessions, config)
         self._in_view_ns = nanoseconds(config.sighting_gap_s)
         self._evidence = EvidenceMaker(index, cache, self._in_view_ns)
+        things = Things(index, cache, self._fuser)
+        self.facts = FactMaker(store, index, things, Neighbours(index, self._temporal), episodes)
 
     def retrieve(
         self,
@@ -96,7 +102,8 @@ class Retriever:
         ego_agent = query.ego_agent or (agents[0] if len(agents) == 1 else "")
         scene = Scene(now, query.at_ns, ego_agent, regions)
         scope = self._scope(query, now)
-        slots, semantic = self._semantic.filter(query, scope)
+        told = self._episode_book.ties.told(self._index.slots, now)
+        slots, semantic = self._semantic.filter(query, scope, told)
         fused = Fused(slots, np.arange(len(slots)), {}) if query.entry_ids else self._fuser.fuse(slots, now)
         slots, semantic = fused.slots, semantic[fused.rows]
         after_semantic = len(slots)
@@ -112,7 +119,7 @@ class Retriever:
         found = self._in_state(query, found, now)
         _check_deadline(deadline)
         best = self._ordered(query, found, scene)
-        entries = self._evidence.make(best, scene, map_frames, fused.sources)
+        entries = self._evidence.make(best, scene, map_frames, fused.sources, told)
         looked = self._looked(query, scene)
         ego = self._spatial.ego(scene) if ego_agent else None
         return Retrieval(
@@ -121,6 +128,7 @@ class Retriever:
             entries=entries,
             events=self._events(entries, fused, now) if query.with_events else (),
             episodes=self._episodes(query, agents, scene) if query.with_episodes else (),
+            facts=self._facts_of(query, entries, fused, scene, revision) if query.with_facts else (),
             ego=ego,
             ego_frame="" if ego is None else map_frames.get(ego.map_id, ""),
             ego_candidates=tuple(ego_candidates),
@@ -246,6 +254,14 @@ class Retriever:
             return ()
         known = (s for s in self._store.events(slots=list(speaker_of)) if s.event.latest_ns <= now_ns)
         return tuple(replace(self.placed_event(s), entry_id=speaker_of[s.slot]) for s in known)
+
+    def _facts_of(
+        self, query: Query, entries: Sequence[Evidence], fused: Fused, scene: Scene, revision: int
+    ) -> tuple[Fact, ...]:
+        found = {self._index.slots[e.entry_id] for e in entries}
+        sources = {slot for speaker in found for slot in fused.sources.get(speaker, (speaker,))}
+        zone = query.timezone
+        return tuple(self.facts.of(sources, query.agents, zone, scene.now_ns, scene.regions, revision))
 
     def placed_event(self, stored: StoredEvent) -> Event:
         """An event where it happened, by the anchors of today."""

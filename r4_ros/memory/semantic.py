@@ -11,6 +11,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import FloatArray, Query
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.index import Index, Slots
+from r4_ros.memory.ties import NOTHING_TOLD, Told
 
 _MOST_HINTS = 5
 _WORDS_FIT = 0.8
@@ -25,9 +26,9 @@ class SemanticKey:
     def __init__(self, index: Index, config: MemoryConfig, embedder: Embedder | None) -> None:
         self._index, self._config, self._embedder = index, config, embedder
 
-    def filter(self, query: Query, slots: Slots) -> tuple[Slots, FloatArray]:
-        """The slots that fit, with their scores 0..1."""
-        slots = self._with_attributes(query, slots)
+    def filter(self, query: Query, slots: Slots, told: Told = NOTHING_TOLD) -> tuple[Slots, FloatArray]:
+        """The slots that fit, with their scores 0..1. ``told``: who entries are and whose; a name fits like a label."""
+        slots = self._with_attributes(query, slots, told)
         columns = self._index.entries
         if query.exclude_labels:
             unwanted = {label.casefold() for label in query.exclude_labels}
@@ -37,12 +38,15 @@ class SemanticKey:
             return slots, np.ones(len(slots))
         by_label, by_description = self._text_scores(query)
         scores = np.maximum(by_label[columns["label"][slots]], by_description[columns["description"][slots]])
+        for asked in {*query.labels, query.text}:
+            scores[np.isin(slots, list(told.holders.get(("name", asked.casefold()), ())))] = 1.0
         fits = scores > 0
         return slots[fits], scores[fits]
 
-    def _with_attributes(self, query: Query, slots: Slots) -> Slots:
+    def _with_attributes(self, query: Query, slots: Slots, told: Told) -> Slots:
         for name, value in query.attributes:
-            holders = self._index.attributes.get((name.casefold(), value.casefold()), set())
+            key = (name.casefold(), value.casefold())
+            holders = self._index.attributes.get(key, set()) | told.holders.get(key, set())
             slots = slots[np.isin(slots, np.fromiter(holders, np.int64, len(holders)))]
         return slots
 

@@ -8,7 +8,7 @@ is read out of texts, and nothing of how a person looks is kept beyond what is k
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from r4_ros.core.errors import InvalidArgument
@@ -50,6 +50,17 @@ def check_ties(episode: Episode, known: Container[str]) -> None:
             raise InvalidArgument(f"'{participant}': no entry has the id '{tie.entry_id}'")
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was said of entries, as attributes 'name' and 'owner': by slot, and which slots have which (folded)."""
+
+    of: dict[int, tuple[tuple[str, str], ...]]
+    holders: dict[tuple[str, str], set[int]]
+
+
+NOTHING_TOLD = Told({}, {})
+
+
 class Ties:
     """All statements, and which of them hold."""
 
@@ -66,9 +77,21 @@ class Ties:
 
     def holding(self, now_ns: int) -> list[Tie]:
         """The statements that hold at a time, by entry and name: the last one said of each pair decides."""
-        last = (_last(said, now_ns) for said in self._said.values())
-        return sorted((t for t in last if t is not None and t.holds), key=lambda t: (t.entry_id, t.owns, t.name))
+        return [said[-1] for said in self.said(now_ns)]
 
+    def said(self, now_ns: int) -> list[list[Tie]]:
+        """For each statement that holds at a time, by entry and name, what was said of it until then, oldest first."""
+        until = [
+            sorted((t for t in said if t.stamp_ns <= now_ns), key=lambda t: t.stamp_ns) for said in self._said.values()
+        ]
+        held = [said for said in until if said and said[-1].holds]
+        return sorted(held, key=lambda said: (said[-1].entry_id, said[-1].owns, said[-1].name))
 
-def _last(said: list[Tie], now_ns: int) -> Tie | None:
-    return max((t for t in said if t.stamp_ns <= now_ns), key=lambda t: t.stamp_ns, default=None)
+    def told(self, slots: Mapping[str, int], now_ns: int) -> Told:
+        """What holds at a time, of the entries that ids name."""
+        told = Told({}, {})
+        for tie in self.holding(now_ns) if self._said else ():
+            slot, name = slots.get(tie.entry_id, -1), "owner" if tie.owns else "name"
+            told.of[slot] = (*told.of.get(slot, ()), (name, tie.name))
+            told.holders.setdefault((name, tie.name.casefold()), set()).add(slot)
+        return told

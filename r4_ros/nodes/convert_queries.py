@@ -42,6 +42,7 @@ from r4_ros.nodes.convert import (
     time_to_msg,
     vector_to_msg,
 )
+from r4_ros.nodes.convert_facts import fact_from_msg, fact_to_msg
 
 
 def spatial_to_msg(constraint: SpatialConstraint) -> msg.SpatialConstraint:
@@ -113,6 +114,8 @@ def query_to_request(query: Query) -> srv.Retrieve.Request:
         limit=query.limit,
         with_events=query.with_events,
         with_episodes=query.with_episodes,
+        with_facts=query.with_facts,
+        timezone=query.timezone,
     )
     if query.order_from is not None:
         request.order_from = spatial_to_msg(query.order_from)
@@ -140,6 +143,8 @@ def query_from_request(request: Any) -> Query:
         limit=request.limit or Query().limit,
         with_events=request.with_events,
         with_episodes=request.with_episodes,
+        with_facts=request.with_facts,
+        timezone=request.timezone,
     )
 
 
@@ -237,6 +242,7 @@ def fill_retrieval(response: srv.Retrieve.Response, found: Retrieval) -> srv.Ret
     response.entries = [evidence_to_msg(e) for e in found.entries]
     response.events = [event_to_msg(e) for e in found.events]
     response.episodes = [episode_to_msg(e) for e in found.episodes]
+    response.facts = [fact_to_msg(f) for f in found.facts]
     response.has_ego = found.ego is not None
     if found.ego is not None:
         response.ego_agent = found.ego.agent_id
@@ -268,6 +274,7 @@ def retrieval_from_response(response: Any) -> Retrieval:
         entries=tuple(evidence_from_msg(e) for e in response.entries),
         events=tuple(event_from_msg(e) for e in response.events),
         episodes=tuple(episode_from_msg(e) for e in response.episodes),
+        facts=tuple(fact_from_msg(f) for f in response.facts),
         ego=ego,
         ego_frame=response.ego.header.frame_id,
         ego_candidates=tuple(response.ego_candidates),

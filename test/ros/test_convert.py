@@ -163,6 +163,30 @@ evidence = st.builds(
     attributes=pairs,
     regions=texts,
 )
+times_of_day = st.none() | st.floats(0, 86400)
+facts = st.builds(
+    m.Fact,
+    fact_id=text,
+    kind=st.sampled_from(m.FactKind),
+    label=text,
+    entry_ids=texts,
+    object=text,
+    object_ids=texts,
+    region=text,
+    map_id=text,
+    place=st.none() | vec3,
+    weekdays=st.lists(st.integers(0, 6), max_size=3).map(tuple),
+    day_from_s=times_of_day,
+    day_to_s=times_of_day,
+    weight=share,
+    count=count,
+    total=count,
+    time_ns=st.integers(0, 2**31 * 10**9 - 1),
+    first_ns=stamps,
+    last_ns=stamps,
+    sources=texts,
+    agents=texts,
+)
 spatial = st.builds(
     m.SpatialConstraint,
     relation=text,
@@ -197,6 +221,8 @@ queries = st.builds(
     limit=st.integers(1, 10_000),
     with_events=st.booleans(),
     with_episodes=st.booleans(),
+    with_facts=st.booleans(),
+    timezone=text,
 )
 retrievals = st.builds(
     m.Retrieval,
@@ -205,6 +231,7 @@ retrievals = st.builds(
     entries=st.lists(evidence, max_size=1).map(tuple),
     events=st.lists(events, max_size=1).map(tuple),
     episodes=st.lists(episodes, max_size=1).map(tuple),
+    facts=st.lists(facts, max_size=1).map(tuple),
     ego=st.none() | st.builds(m.TrailPoint, text, stamps, text, poses),
     ego_frame=text,
     ego_candidates=texts,

@@ -109,7 +109,7 @@ def test_a_later_sighting_reopens(memory: Any, robot: Any, thing: Any) -> None:
     memory.ingest(robot.frame(20, thing("mug", (2, 0.05, 0.8))))
     (entry,) = memory.entries()
     assert entry.entry_id == entry_id and entry.state == EntryState.PRESENT
-    assert entry.presence[1] == Presence(10 * S, 20 * S, 20 * S)
+    assert entry.presence[1] == Presence(11 * S, 20 * S, 20 * S), "found empty at 10 s, seen empty until 11 s"
     assert present_at(entry.presence, 15 * S) is None
     assert kinds(memory) == [EventKind.APPEARED, EventKind.DISAPPEARED, EventKind.REAPPEARED]
     assert len(entry.stays) == 2
