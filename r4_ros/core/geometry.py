@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -161,6 +162,13 @@ def rotate_covariance(q: Quat, covariance: Matrix3) -> Matrix3:
     r = rotation_matrix(q)
     rotated = r @ np.asarray(covariance).reshape(3, 3) @ r.T
     return cast(Matrix3, tuple(float(v) for v in rotated.ravel()))
+
+
+def rotate_covariances(rotations: FloatArray, covariances: Sequence[Matrix3]) -> list[Matrix3]:
+    """R C R^T of row-major 3x3 covariances, m^2. ``rotations`` [n, 3, 3], or [3, 3]: the same for all."""
+    squares = np.array(covariances, float).reshape(-1, 3, 3)
+    rotated = rotations @ squares @ np.swapaxes(rotations, -1, -2)
+    return cast(list[Matrix3], list(map(tuple, rotated.reshape(-1, 9).tolist())))
 
 
 def corners(box: Box) -> FloatArray:

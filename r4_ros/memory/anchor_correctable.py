@@ -51,7 +51,7 @@ class AnchorCorrectable(Correctable):
             self._revision += 1
             removed = tuple(merge.merged.entry.entry_id for merge in merges)
             kept = {merge.kept.after.entry.entry_id: merge.kept.after.entry for merge in merges}
-            changed = tuple(self._placed(entry) for entry_id, entry in kept.items() if entry_id not in removed)
+            changed = tuple(self._placed([entry for entry_id, entry in kept.items() if entry_id not in removed]))
             return Correction(agent_id, self._revision, len(anchors), changed, removed)
 
     def unsettled(self) -> list[str]:

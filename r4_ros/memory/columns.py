@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval, Presence, Stay
+from r4_ros.core.model import FOREVER, Entry, FloatArray
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
@@ -159,42 +159,34 @@ class Columns:
     def _change(self, changes: Sequence[tuple[Entry, StoredEntry]]) -> list[int]:
         """Take over entries that were known; gives the rows of the stays that differ."""
         slots = np.array([after.slot for _, after in changes], np.int64)
-        shown = slots[self.entries["alive"][slots]]
-        self._hold(shown, -1)
-        for name, values in self._values([after.entry for _, after in changes]).items():
+        before, after = [entry for entry, _ in changes], [stored.entry for _, stored in changes]
+        self._say(slots, before, after)
+        for name, values in _seen_values(after).items():
             self.entries[name][slots] = values
-        self._hold(shown, 1)
-        rows, stays = list[int](), list[Stay]()
-        for before, after in changes:
-            slot, entry = after.slot, after.entry
-            self._link(slot, before, entry)
-            self._write_intervals(self.sightings, slot, before.sightings, entry.sightings)
-            self._write_intervals(self.presence, slot, before.presence, entry.presence)
-            changed = _first_difference(before.stays, entry.stays)
-            rows += self.stays.assign(slot, len(entry.stays), changed)
-            stays += entry.stays[changed:]
+        for old, stored in changes:
+            self._link(stored.slot, old, stored.entry)
+        for table, field in ((self.sightings, "sightings"), (self.presence, "presence")):
+            rows, parts = table.changed(slots, [getattr(e, field) for e in before], [getattr(e, field) for e in after])
+            table["start"][rows], table["end"][rows] = [p.start for p in parts], [p.end for p in parts]
+        rows, stays = self.stays.changed(slots, [e.stays for e in before], [e.stays for e in after])
         if stays:
             boxes = [(*s.box.pose.position, *s.box.pose.orientation, *s.box.extent) for s in stays]
             anchors = [stay.anchor_id for stay in stays]
             self._write_stays(rows, [stay.interval.start for stay in stays], anchors, np.array(boxes))
         return rows
 
-    def _values(self, entries: Sequence[Entry]) -> dict[str, Any]:
-        """What the columns say of known entries, but for their places."""
-        return {
-            "agent": [self.agents.code(e.agent_id) for e in entries],
-            "map": [self.maps.code(e.map_id) for e in entries],
-            "session": [e.session for e in entries],
-            "label": self.labels.code_all([e.label for e in entries], [e.label_embedding for e in entries]),
-            "description": self.descriptions.code_all(
-                [e.description for e in entries], [e.description_embedding for e in entries]
-            ),
-            "visibility": [int(e.visibility) for e in entries],
-            "motion": [int(e.motion) for e in entries],
-            "gone": [e.presence[-1].end != FOREVER for e in entries],
-            "first_seen": [e.first_seen for e in entries],
-            "last_seen": [e.last_seen for e in entries],
-        }
+    def _say(self, slots: Slots, before: Sequence[Entry], after: Sequence[Entry]) -> None:
+        """Labels and descriptions, where they or their vectors changed."""
+        some = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if _says_other(a, b)]
+        if not some:
+            return
+        slots, entries = slots[some], [after[i] for i in some]
+        shown = slots[self.entries["alive"][slots]]
+        self._hold(shown, -1)
+        for name, texts in (("label", self.labels), ("description", self.descriptions)):
+            vectors = [getattr(e, f"{name}_embedding") for e in entries]
+            self.entries[name][slots] = texts.code_all([getattr(e, name) for e in entries], vectors)
+        self._hold(shown, 1)
 
     def _hold(self, slots: Slots, sign: int) -> None:
         self.label_holders.add(self.entries["label"][slots], slots, sign)
@@ -202,7 +194,8 @@ class Columns:
 
     def _link(self, slot: int, before: Entry, entry: Entry) -> None:
         """What is looked up by attribute, by what is gone and by what a thing was before it moved."""
-        self._index_attributes(slot, current_attributes(entry.attributes) if entry.attributes else ())
+        if before.attributes is not entry.attributes:
+            self._index_attributes(slot, current_attributes(entry.attributes))
         if before.presence[-1].end != FOREVER:
             self.gone.get(self.labels.find(before.label), set()).discard(slot)
         if entry.presence[-1].end != FOREVER:
@@ -223,17 +216,6 @@ class Columns:
             self._hold(some, 1 if shown else -1)
             self.entries["alive"][some] = shown
         self._hidden = now
-
-    def _write_intervals(
-        self,
-        table: PartTable,
-        slot: int,
-        old: tuple[Interval, ...] | tuple[Presence, ...],
-        new: tuple[Interval, ...] | tuple[Presence, ...],
-    ) -> None:
-        changed = _first_difference(old, new)
-        for i, row in enumerate(table.assign(slot, len(new), changed), start=changed):
-            table["start"][row], table["end"][row] = new[i].start, new[i].end
 
     def _write_stays(
         self, rows: list[int] | slice, start: Sequence[int] | Slots, anchor: Sequence[int] | Slots, boxes: FloatArray
@@ -320,9 +302,23 @@ def _half_axes(boxes: FloatArray) -> FloatArray:
     return halves.reshape(-1, 9)
 
 
-def _first_difference(old: tuple[object, ...], new: tuple[object, ...]) -> int:
-    """How many leading parts are equal."""
-    shared = min(len(old), len(new))
-    if old[:shared] == new[:shared]:
-        return shared
-    return next(i for i in range(shared) if old[i] != new[i])
+def _seen_values(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+    """What the columns say of known entries, but for words and places."""
+    return {
+        "session": [e.session for e in entries],
+        "visibility": [int(e.visibility) for e in entries],
+        "motion": [int(e.motion) for e in entries],
+        "gone": [e.presence[-1].end != FOREVER for e in entries],
+        "first_seen": [e.first_seen for e in entries],
+        "last_seen": [e.last_seen for e in entries],
+    }
+
+
+def _says_other(before: Entry, after: Entry) -> bool:
+    """Whether labels or descriptions differ, or what they mean."""
+    return (
+        before.label != after.label
+        or before.description != after.description
+        or before.label_embedding is not after.label_embedding
+        or before.description_embedding is not after.description_embedding
+    )

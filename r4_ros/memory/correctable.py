@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from r4_ros.core.errors import StoreError
 from r4_ros.core.model import CorrectionReceipt, CorrectionRecord, Entry, EntryCorrection, PlacedEntry
@@ -46,7 +47,7 @@ class Correctable:
             return CorrectionReceipt(
                 change.record.correction_id,
                 change.revision,
-                tuple(self._placed(entry) for entry in shown),
+                tuple(self._placed(shown)),
                 tuple(self._index.ids[slot] for slot in gone),
             )
 
@@ -60,7 +61,7 @@ class Correctable:
         with self._lock:
             return self._corrector.agents_of(said)
 
-    def _placed(self, entry: Entry) -> PlacedEntry:
+    def _placed(self, entries: Sequence[Entry]) -> list[PlacedEntry]:
         raise NotImplementedError
 
     def _refuse_if_read_only(self) -> None:

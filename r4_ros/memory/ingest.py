@@ -78,12 +78,8 @@ class Ingest:
             absence_from=self._steadiness.absence_from(frame.agent_id, session, map_id),
         )
         working = Working(self._cache, self._index.entries.rows)
-        ids = {
-            o.index: observation_id(frame.agent_id, session, frame.camera, frame.stamp_ns, o.index)
-            for o in observations
-        }
         sightings = [o for o in observations if o.visibility != Visibility.ABSENT]
-        seen = [place(o, ids[o.index], sensor_in_map) for o in sightings]
+        seen = place(sightings, sensor_in_map)
         slots, events = self._work_in(seen, frame, context, working)
         assigned: dict[int, int | None] = {o.index: slot for o, slot in zip(sightings, slots, strict=True)}
         for o in observations:
@@ -117,7 +113,10 @@ class Ingest:
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:
                 slot = working.new_slot()
-                stored, happened = observe.begin(s, slot, looked.pop(0), context)
+                first_id = observation_id(
+                    context.agent_id, context.session, frame.camera, frame.stamp_ns, s.observation.index
+                )
+                stored, happened = observe.begin(s, first_id, slot, looked.pop(0), context)
                 possible.append(slot)
             else:
                 before = working.get(slot)

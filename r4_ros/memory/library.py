@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,6 @@ import numpy as np
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
-from r4_ros.core.geometry import rotate_covariance
 from r4_ros.core.model import (
     FOREVER,
     Entry,
@@ -32,7 +31,6 @@ from r4_ros.memory.anchor_correctable import AnchorCorrectable
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attachments import late_descriptions, with_pictures, without_pictures
-from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook
@@ -40,7 +38,7 @@ from r4_ros.memory.episodic import Episodic
 from r4_ros.memory.index import Index
 from r4_ros.memory.ingest import Ingest, check
 from r4_ros.memory.merger import AnchorMover, Merger
-from r4_ros.memory.presence import state_at
+from r4_ros.memory.placed import Placer
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
@@ -96,6 +94,7 @@ class Library(AnchorCorrectable, Episodic):
         self._fill()
         self._said = Said(self._index, self._cache, config)
         self._corrector = Corrector(store, self._index, self._cache, self._anchors, self._said, embedder)
+        self._placer = Placer(self._index, self._sessions, config)
         self._steadiness = Steadiness(self._anchors, config)
         self._ingest = Ingest(
             store, self._anchors, self._index, self._coverage, self._cache, self._steadiness, config, self._said
@@ -209,7 +208,7 @@ class Library(AnchorCorrectable, Episodic):
             self._cache.put(c.after)
         self._said.hide()
         shown = [c.after.entry for c in change.entries if not self._said.is_hidden(c.after.slot)]
-        return replace(receipt, revision=change.revision, changed=tuple(self._placed(entry) for entry in shown))
+        return replace(receipt, revision=change.revision, changed=tuple(self._placed(shown)))
 
     def crop(self, entry_id: str) -> StoredCrop | None:
         """The newest picture of an entry that is still kept; None: there is none. Raises UnknownEntry."""
@@ -241,7 +240,7 @@ class Library(AnchorCorrectable, Episodic):
             revision=change.revision,
             stored=len(change.observations),
             changed=tuple(
-                self._placed(c.after.entry) for c in change.entries if not self._said.is_hidden(c.after.slot)
+                self._placed([c.after.entry for c in change.entries if not self._said.is_hidden(c.after.slot)])
             ),
             events=tuple(e.event for e in change.events if not self._said.is_hidden(e.slot)),
         )
@@ -275,7 +274,7 @@ class Library(AnchorCorrectable, Episodic):
             slots = np.flatnonzero(mask & (columns["map"] == self._index.maps.find(here.map_id)))
             distance = np.linalg.norm(columns["centre"][slots] - np.asarray(here.pose.position), axis=1)
             nearest = slots[np.argsort(distance, kind="stable")[:limit]]
-            return [self._placed(stored.entry) for stored in self._cache.get_many(nearest.tolist())]
+            return self._placed([stored.entry for stored in self._cache.get_many(nearest.tolist())])
 
     def entries(self) -> list[Entry]:
         """All entries, whole, in the order in which they were first stored."""
@@ -288,31 +287,10 @@ class Library(AnchorCorrectable, Episodic):
     def placed(self) -> list[PlacedEntry]:
         """All entries as they are now, placed in their maps."""
         with self._lock:
-            return [self._placed(entry) for entry in self._shown()]
+            return self._placed(self._shown())
 
-    def _placed(self, entry: Entry) -> PlacedEntry:
-        stay = entry.stays[-1]
-        newest = self._sessions.newest(entry.agent_id)
-        now = entry.last_seen if newest is None else newest.newest_ns
-        rotation = self._anchors[stay.anchor_id].pose_in_map.orientation
-        return PlacedEntry(
-            entry_id=entry.entry_id,
-            agent_id=entry.agent_id,
-            revision=entry.revision,
-            map_id=entry.map_id,
-            label=entry.label,
-            box=self._index.box(stay),
-            position_covariance=rotate_covariance(rotation, stay.position_covariance),
-            state=state_at(entry.presence, entry.last_seen, now, self._config.sighting_gap_s),
-            motion=entry.motion,
-            visibility=entry.visibility,
-            confidence=entry.confidence,
-            count=entry.count,
-            first_seen=entry.first_seen,
-            last_seen=entry.last_seen,
-            description=entry.description,
-            attributes=current_attributes(entry.attributes),
-        )
+    def _placed(self, entries: Sequence[Entry]) -> list[PlacedEntry]:
+        return self._placer.placed(entries)
 
     def events(self, since_ns: int | None = None) -> list[Event]:
         """Events that may have happened at or after a stamp (None: all), oldest first, placed as of now."""

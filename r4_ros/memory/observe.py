@@ -27,11 +27,13 @@ _STATIC_COUNT = 10
 _DYNAMIC_STEPS = 3
 
 
-def begin(seen: Seen, slot: int, looked_ns: int, context: FrameContext) -> tuple[StoredEntry, list[StoredEvent]]:
+def begin(
+    seen: Seen, observation_id: str, slot: int, looked_ns: int, context: FrameContext
+) -> tuple[StoredEntry, list[StoredEvent]]:
     """A new entry. ``looked_ns``: when its place was last in view without it (0: never)."""
     o, stamp = seen.observation, context.stamp_ns
     entry = Entry(
-        entry_id=seen.observation_id[:16],
+        entry_id=observation_id[:16],
         agent_id=context.agent_id,
         revision=context.revision,
         session=context.session,
@@ -67,7 +69,8 @@ def sight(
     attributes, changes = _attributes_after(entry, seen.observation, stamp)
     gap = intervals.nanoseconds(context.config.sighting_gap_s)
     count = entry.count + 1
-    after = _with_words(entry, seen.observation).evolve(
+    after = entry.evolve(
+        **_words_after(entry, seen.observation),
         revision=context.revision,
         session=max(entry.session, context.session),
         stays=stays,
@@ -113,8 +116,9 @@ def _stays_after(
     if gone or late:
         return stays, []
     if reopened is None and not elsewhere:
-        start = min(stay.interval.start, stamp)
-        return (*stays[:-1], replace(merged, interval=Interval(start, FOREVER))), []
+        if stamp < stay.interval.start or stay.interval.end != FOREVER:
+            merged = replace(merged, interval=Interval(min(stay.interval.start, stamp), FOREVER))
+        return (*stays[:-1], merged), []
     ended = replace(stay, interval=Interval(stay.interval.start, last_seen + 1))
     extent = seen.extent if seen.whole or not stay.whole else stay.box.extent
     stays = (*stays[:-1], ended, new_stay(seen, extent, context))
@@ -132,7 +136,7 @@ def motion_of(stays: tuple[Stay, ...], count: int, before: Motion, gap_ns: int) 
     return Motion.STATIC if count >= _STATIC_COUNT else Motion.UNKNOWN
 
 
-def _with_words(entry: Entry, observation: Observation) -> Entry:
+def _words_after(entry: Entry, observation: Observation) -> dict[str, object]:
     """Labels are votes weighted by confidence; the description is the newest one given."""
     votes = dict(entry.label_votes)
     votes[observation.label] = votes.get(observation.label, 0.0) + observation.confidence
@@ -143,7 +147,7 @@ def _with_words(entry: Entry, observation: Observation) -> Entry:
     if observation.description and observation.description != entry.description:
         changes["description"] = observation.description
         changes["description_embedding"] = _stored(observation.description_embedding)
-    return entry.evolve(**changes)
+    return changes
 
 
 def _attributes_after(

@@ -16,6 +16,10 @@ def seen(presence: Sequence[Presence], stamp_ns: int, earliest_ns: int = 0) -> t
 
     ``earliest_ns``: when the place was last seen without the thing (0: never looked at before); for one that begins.
     """
+    if presence and presence[-1].start <= stamp_ns < presence[-1].end:
+        last = presence[-1]
+        newest = Presence(last.start_earliest, last.start, max(last.last_seen, stamp_ns), last.end)
+        return (*presence[:-1], newest), False
     intervals = list(presence)
     i = len(intervals) - 1
     while i >= 0 and intervals[i].start > stamp_ns:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import bounds, compose, inverse, quat_conjugate, rotate_covariance, rotation_matrix, vec3
+from r4_ros.core.geometry import compose, inverse, quat_conjugate, rotate, rotate_covariances, rotation_matrix
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -49,7 +49,6 @@ class Seen:
     """An observation placed in the map: its aligned box and covariance there."""
 
     observation: Observation
-    observation_id: str
     centre: Vec3
     extent: Vec3
     covariance: Matrix3
@@ -89,17 +88,29 @@ class FrameContext:
         poses = [self.anchor_of(stay).pose_in_map for stay in stays]
         return rotation_matrices(np.array([p.orientation for p in poses])), np.array([p.position for p in poses])
 
+    def centre(self, stay: Stay) -> Vec3:
+        """Where the centre of a stay is in the map."""
+        anchor = self.anchor_of(stay).pose_in_map
+        x, y, z = rotate(anchor.orientation, stay.box.pose.position)
+        return anchor.position[0] + x, anchor.position[1] + y, anchor.position[2] + z
+
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
         return Box(compose(self.anchor_of(stay).pose_in_map, stay.box.pose), stay.box.extent)
 
 
-def place(observation: Observation, observation_id: str, sensor_in_map: Pose) -> Seen:
-    """An observation's box, aligned with the map's axes, and its covariance in the map."""
-    pose = compose(sensor_in_map, observation.box.pose)
-    low, high = bounds(Box(pose, observation.box.extent))
-    covariance = rotate_covariance(sensor_in_map.orientation, observation.position_covariance)
-    return Seen(observation, observation_id, pose.position, vec3(high - low), covariance)
+def place(observations: Sequence[Observation], sensor_in_map: Pose) -> list[Seen]:
+    """Observations' boxes, aligned with the map's axes, and their covariances in the map."""
+    if not observations:
+        return []
+    turn = rotation_matrix(sensor_in_map.orientation)
+    boxes = [o.box for o in observations]
+    centres = np.array([box.pose.position for box in boxes]) @ turn.T + sensor_in_map.position
+    axes = np.abs(turn @ rotation_matrices(np.array([box.pose.orientation for box in boxes])))
+    extents = (axes @ np.array([box.extent for box in boxes])[..., None])[..., 0]
+    covariances = rotate_covariances(turn, [o.position_covariance for o in observations])
+    rows = zip(observations, centres.tolist(), extents.tolist(), covariances, strict=True)
+    return [Seen(o, tuple(centre), tuple(extent), covariance) for o, centre, extent, covariance in rows]
 
 
 def reach(config: MemoryConfig, extent: float) -> float:
@@ -109,11 +120,11 @@ def reach(config: MemoryConfig, extent: float) -> float:
 
 def has_moved(stay: Stay, seen: Seen, context: FrameContext) -> bool:
     """Whether a sighting is too far off for the thing to be where it stayed."""
-    box = context.box(stay)
+    box, centre = stay.box, context.centre(stay)
     limit = max(context.config.moved_m, reach(context.config, max(*box.extent, *seen.extent)))
-    if math.dist(box.pose.position, seen.centre) <= limit:
+    if math.dist(centre, seen.centre) <= limit:
         return False
-    offset = np.abs(np.subtract(box.pose.position, seen.centre))
+    offset = np.abs(np.subtract(centre, seen.centre))
     slack = context.config.epsilon_min_m  # parts of one flat thing (windows, pictures) rarely overlap to the centimetre
     touching = bool((offset <= np.add(box.extent, seen.extent) / 2 + slack).all())
     return not touching or (seen.whole and stay.whole > 0)  # of parts, the middle isn't the thing's

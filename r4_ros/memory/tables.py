@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Column = npt.NDArray[Any]
+Part = TypeVar("Part")
 TableT = TypeVar("TableT", bound="Table")
 
 
@@ -86,6 +87,21 @@ class PartTable(Table):
         self._counts[slot] = count
         return self._newest(slot, count - first_changed)
 
+    def changed(
+        self, slots: npt.NDArray[np.int64], before: Sequence[tuple[Part, ...]], after: Sequence[tuple[Part, ...]]
+    ) -> tuple[list[int], list[Part]]:
+        """Make slots have as many rows as ``after`` has parts; gives the rows to be written, and with which parts."""
+        rows, parts = list[int](), list[Part]()
+        for slot, old, new in zip(slots.tolist(), before, after, strict=True):
+            if len(old) == len(new) and old[:-1] == new[:-1]:
+                rows.append(int(self.last[slot]))
+                parts.append(new[-1])
+            else:
+                first = _first_difference(old, new)
+                rows += self.assign(slot, len(new), first)
+                parts += new[first:]
+        return rows, parts
+
     def assign_new(self, slots: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> int:
         """Give slots that have no rows yet so many each, one slot after the other; gives the first row's number."""
         self._make_room(int(slots.max(initial=0)))
@@ -116,6 +132,14 @@ class PartTable(Table):
             room = max(slot + 1, 2 * len(self.last)) - len(self.last)
             self.last = np.concatenate([self.last, np.full(room, -1, np.int32)])
             self._counts = np.concatenate([self._counts, np.zeros(room, np.int32)])
+
+
+def _first_difference(old: tuple[object, ...], new: tuple[object, ...]) -> int:
+    """How many leading parts are equal."""
+    shared = min(len(old), len(new))
+    if old[:shared] == new[:shared]:
+        return shared
+    return next(i for i in range(shared) if old[i] != new[i])
 
 
 class Codes:
