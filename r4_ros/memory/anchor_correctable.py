@@ -66,8 +66,9 @@ class AnchorCorrectable(Correctable):
 
     def _with(self, settled: Correction, receipt: Receipt) -> Receipt:
         """The receipt of a frame before which anchors were moved."""
-        changed = tuple({e.entry_id: e for e in (*settled.changed, *receipt.changed)}.values())
-        return replace(receipt, changed=changed, removed=settled.removed, anchors=settled.anchors)
+        removed = (*settled.removed, *receipt.removed)
+        changed = {e.entry_id: e for e in (*settled.changed, *receipt.changed) if e.entry_id not in removed}
+        return replace(receipt, changed=tuple(changed.values()), removed=removed, anchors=settled.anchors)
 
     def newest_stamp(self, agent_id: str = "") -> int:
         """Newest stamp of an agent's newest session; 0 where there is none."""

@@ -19,6 +19,7 @@ from r4_ros.memory.associate import Associator
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index
 from r4_ros.memory.moves import MoveFinder
+from r4_ros.memory.one_space import OneSpace
 from r4_ros.memory.revise import held
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission
@@ -49,6 +50,7 @@ class Ingest:
         self._anchors, self._index, self._coverage, self._cache, self._config = anchors, index, coverage, cache, config
         self._associator = Associator(index, config)
         self._moves = MoveFinder(index, config)
+        self._one_space = OneSpace(store, index, said, config)
         self._track_gap = nanoseconds(config.sighting_gap_s)
         self._tracks: dict[tuple[str, int, str, str], tuple[int, int]] = {}
         for session in store.sessions():
@@ -86,6 +88,7 @@ class Ingest:
             if o.visibility == Visibility.ABSENT:
                 assigned[o.index], more = self._absent(o, context, working)
                 events += more
+        merges = self._one_space.merges(working, slots, events, context)
         stored_frame = self._stored_frame(frame, admission, frame_id, anchor.anchor_id, in_anchor, sensor_in_map)
         return FrameChange(
             revision=revision,
@@ -96,6 +99,7 @@ class Ingest:
             observations=tuple((o, assigned[o.index]) for o in observations),
             entries=working.changes(),
             events=tuple(events),
+            merges=tuple(merges),
         )
 
     def _work_in(

@@ -37,8 +37,9 @@ from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.episodic import Episodic
 from r4_ros.memory.index import Index
 from r4_ros.memory.ingest import Ingest, check
-from r4_ros.memory.merger import AnchorMover, Merger
+from r4_ros.memory.merger import AnchorMover, Merger, apply_merges
 from r4_ros.memory.placed import Placer
+from r4_ros.memory.receipts import told
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
@@ -226,6 +227,7 @@ class Library(AnchorCorrectable, Episodic):
         self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
         for c in change.entries:
             self._cache.put(c.after)
+        apply_merges(change.merges, self._index, self._cache)
         self._said.hide()
         f = change.frame
         if not change.known:
@@ -233,16 +235,16 @@ class Library(AnchorCorrectable, Episodic):
             self._map_frames[f.map_id] = f.map_frame
             self._cover(f)
         self._ingest.applied(change)
+        shown, removed, events = told(change, self._said.is_hidden)
         return Receipt(
             agent_id=frame.agent_id,
             writer=frame.writer,
             sequence=frame.sequence,
             revision=change.revision,
             stored=len(change.observations),
-            changed=tuple(
-                self._placed([c.after.entry for c in change.entries if not self._said.is_hidden(c.after.slot)])
-            ),
-            events=tuple(e.event for e in change.events if not self._said.is_hidden(e.slot)),
+            changed=tuple(self._placed(shown)),
+            removed=removed,
+            events=tuple(events),
         )
 
     def _cover(self, f: StoredFrame) -> None:

@@ -221,10 +221,15 @@ class AnchorMover:
         self._store.write_anchor_correction(moving.anchors, merges, revision)
         self._anchors.take(moving.beside.anchors)
         self._index.take_places(moving.beside)
-        for merge in merges:
-            kept, merged = merge.kept, merge.merged
-            self._index.remove(merged)
-            self._index.alias(merged.slot, merged.entry.entry_id, kept.after.slot)
-            self._index.apply([(kept.before.entry if kept.before else None, kept.after)])
-            self._cache.put(kept.after)
+        apply_merges(merges, self._index, self._cache)
         return merges
+
+
+def apply_merges(merges: Sequence[MergeChange], index: Index, cache: EntryCache) -> None:
+    """Let queries see merges that are stored."""
+    for merge in merges:
+        kept, merged = merge.kept, merge.merged
+        index.remove(merged)
+        index.alias(merged.slot, merged.entry.entry_id, kept.after.slot)
+        index.apply([(kept.before.entry if kept.before else None, kept.after)])
+        cache.put(kept.after)

@@ -24,6 +24,7 @@ from r4_ros.core.model import (
 )
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.observe import motion_of
+from r4_ros.memory.stays import same_size
 from r4_ros.memory.store import StoredEvent
 
 
@@ -42,11 +43,14 @@ def may_merge(older: Entry, newer: Entry) -> bool:
     return began_after and len(newer.stays) == 1 and len(newer.presence) == 1
 
 
-def combined(older: Entry, newer: Entry, gone: bool, context: MergeContext) -> Entry:
-    """The older entry with what is known of the newer one. ``gone``: the newer one's place was really found empty."""
+def combined(older: Entry, newer: Entry, gone: bool, context: MergeContext, pieces: bool = False) -> Entry:
+    """The older entry with what is known of the newer one. ``gone``: the newer one's place was really found empty.
+
+    ``pieces``: they stand where they are and each may be a piece of the thing, so that their boxes add up.
+    """
     last = older if older.last_seen >= newer.last_seen else newer
     presence = _joined(older.presence[-1], newer.presence[0], gone)
-    stay = _one_stay(older.stays[-1], newer.stays[0], context.anchors)
+    stay = _one_stay(older.stays[-1], newer.stays[0], context.anchors, pieces)
     end = FOREVER if presence.end == FOREVER else presence.last_seen + 1
     stays = (*older.stays[:-1], replace(stay, interval=Interval(stay.interval.start, end)))
     count = older.count + newer.count
@@ -99,13 +103,18 @@ def _joined(older: Presence, newer: Presence, gone: bool) -> Presence:
     return Presence(older.start_earliest, older.start, seen, end)
 
 
-def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook) -> Stay:
+def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook, pieces: bool) -> Stay:
     """On the older one's anchor. Views of the whole thing count, where there are some; parts add up."""
     to_map = anchors[older.anchor_id].pose_in_map
     back = inverse(to_map)
     boxes = [transform_box(anchors[s.anchor_id].pose_in_map, s.box) for s in (older, newer)]
     (a_low, a_high), (b_low, b_high) = (bounds(box) for box in boxes)
-    if older.whole or newer.whole:
+    if pieces:
+        share = newer.count / (older.count + newer.count)
+        alike = same_size(a_high - a_low, b_high - b_low)
+        low = np.where(alike, a_low + share * (b_low - a_low), np.minimum(a_low, b_low))
+        high = np.where(alike, a_high + share * (b_high - a_high), np.maximum(a_high, b_high))
+    elif older.whole or newer.whole:
         share = newer.whole / (older.whole + newer.whole)
         low, high = a_low + share * (b_low - a_low), a_high + share * (b_high - a_high)
     else:

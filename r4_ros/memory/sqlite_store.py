@@ -93,6 +93,8 @@ class SqliteStore(SqliteUpkeep):
         self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
         self._file.execute_many(_EVENT, [event_row(event) for event in change.events])
         self._crops.add(change.crops, change.crop_budget)
+        for merge in change.merges:
+            self._merges.write(merge, change.revision)
         self._write_revision(change.revision)
 
     def _write_session(self, session: SessionRecord) -> int:

@@ -160,7 +160,7 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     fused = _transposed(rotation) @ _possible((np.eye(3) - gain) @ old) @ rotation
     share = np.maximum(1 / (known + 1), _LEAST_GAIN)
     across = share * _across(new.centre, context.sensor)
-    like = _same_size(high - low, new.extent) & (known > 0) & whole
+    like = same_size(high - low, new.extent) & (known > 0) & whole
     averaged = _averaged(low, high, new, like, gain, (across, share))
     low, high = np.where(like, averaged[0], low), np.where(like, averaged[1], high)
     low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
@@ -205,7 +205,7 @@ def _bounds(stays: Sequence[Stay], rotation: FloatArray, position: FloatArray) -
     return centre - half, centre + half
 
 
-def _same_size(size: FloatArray, seen_size: FloatArray) -> npt.NDArray[np.bool_]:
+def same_size(size: FloatArray, seen_size: FloatArray) -> npt.NDArray[np.bool_]:
     """Along which axes the same of a thing was seen as is known of it."""
     return np.asarray(np.abs(seen_size - size) <= _SAME_SIZE * np.maximum(seen_size, size) + _TOLERANCE_M)
 

@@ -209,6 +209,7 @@ class FrameChange:
 
     observations: each with the slot of its entry (None: an ABSENT that meant nothing). ``known``: the frame was there.
     crops: pictures by their names; of all that are kept the oldest are dropped down to ``crop_budget`` bytes.
+    ``merges``: of entries as all else has left them.
     """
 
     revision: int
@@ -221,6 +222,7 @@ class FrameChange:
     events: tuple[StoredEvent, ...]
     crops: tuple[tuple[str, StoredCrop], ...] = ()
     crop_budget: int = 0
+    merges: tuple[MergeChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -171,6 +172,17 @@ def open_memory(tmp_path: Path, clock: FakeTime) -> Iterator[MakeLibrary]:
     yield make
     for library in opened:
         library.close()
+
+
+@pytest.fixture(scope="session")
+def make_memory(tmp_path_factory: pytest.TempPathFactory) -> MakeLibrary:
+    """A memory in a new file each time, for the examples of one property; close it."""
+    folder, numbers = tmp_path_factory.mktemp("memories"), itertools.count()
+
+    def make(embedder: Any = None, **config: Any) -> Library:
+        return Library(SqliteStore(folder / f"{next(numbers)}.db"), MemoryConfig(**config), embedder, FakeTime())
+
+    return make
 
 
 @pytest.fixture
