@@ -10,7 +10,7 @@ import numpy as np
 
 from r4_ros.core.intervals import merge, seconds
 from r4_ros.core.model import Entry, EntryState, Evidence, FloatArray, Interval, Region, Stay
-from r4_ros.memory import relations
+from r4_ros.memory import areas
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.presence import present_at, state_at
@@ -123,4 +123,4 @@ def containing(regions: Sequence[Region], map_id: str, point: Sequence[float]) -
     """Names of the regions of a map that contain a point."""
     centre = np.asarray(point, float)[None]
     here = (r for r in regions if r.map_id in ("", map_id))
-    return tuple(dict.fromkeys(r.name for r in here if relations.in_region(r, centre)[0]))
+    return tuple(dict.fromkeys(r.name for r in here if areas.in_region(r, centre)[0]))

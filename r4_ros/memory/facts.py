@@ -20,10 +20,10 @@ from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import FOREVER, NS_PER_S, EventKind, Fact, FactKind, Interval, Region
 from r4_ros.memory import habits
 from r4_ros.memory.attributes import ESTABLISHED, LASTING
+from r4_ros.memory.boxes import Boxes
 from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.habits import Habit
 from r4_ros.memory.index import Index, Slots
-from r4_ros.memory.relations import Boxes
 from r4_ros.memory.store import MemoryStore, StoredEvent
 from r4_ros.memory.stretches import Stretch, Thing, Things, occasions
 from r4_ros.memory.usual import MOST_OCCASIONS, Neighbours, UsualPlace, usual_places

@@ -27,7 +27,8 @@ from r4_ros.core.model import (
     Vec3,
 )
 from r4_ros.core.ports import Embedder
-from r4_ros.memory import relations
+from r4_ros.memory import views
+from r4_ros.memory.boxes import Boxes
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.evidence import EvidenceMaker
@@ -51,13 +52,13 @@ class Candidates:
     """Slots that passed so far, with their places and scores."""
 
     slots: Slots
-    boxes: relations.Boxes
+    boxes: Boxes
     semantic: FloatArray
     spatial: FloatArray
 
     def keep(self, mask: Mask | Slots) -> Candidates:
         """Those of a mask, or these rows in this order."""
-        boxes = relations.Boxes(self.boxes.low[mask], self.boxes.high[mask])
+        boxes = Boxes(self.boxes.low[mask], self.boxes.high[mask])
         return Candidates(self.slots[mask], boxes, self.semantic[mask], self.spatial[mask])
 
 
@@ -226,7 +227,7 @@ class Retriever:
             return []
         if query.order in (Order.LEFTMOST, Order.RIGHTMOST):
             viewer = places[0].observer or reference.pose
-            left = relations.sideways(found.boxes, viewer)
+            left = views.sideways(found.boxes, viewer)
             return [-left if query.order is Order.LEFTMOST else left]
         gaps = np.min([self._spatial.distances(found.boxes, p) for p in places], axis=0)
         centres = np.min([np.linalg.norm(found.boxes.centre - p.box.centre, axis=1) for p in places], axis=0)
@@ -283,7 +284,7 @@ class Retriever:
             found = found.keep(found.placed)
         for constraint in query.spatial:
             maps = self._episode_book.map_codes(self._index.maps.texts)[found.maps]
-            boxes = relations.Boxes(found.places, found.places)
+            boxes = Boxes(found.places, found.places)
             no_entries = np.full(len(found.rows), -1)
             found = found.keep(self._spatial.filter(constraint, no_entries, boxes, scene, maps)[0])
         return self._episode_book.best(found, query.order, query.limit)

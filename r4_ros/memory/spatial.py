@@ -2,8 +2,8 @@
 
 Directions around a thing are those of a viewpoint: the constraint's pose where one is given, else the ego agent at the
 constraint's stamp or the time asked about, else the pose from which the thing was last seen, else the ego agent now.
-Where regions are known, directions don't reach through walls: what they refer to and the candidate share a region, or
-the candidate was in view of the ego agent.
+Where regions are known, directions and nearness don't reach through walls: what they refer to and the candidate share
+a region, or the candidate is in none, or was in view of the ego agent.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from r4_ros.core.model import (
     SpatialConstraint,
     TrailPoint,
 )
-from r4_ros.memory import relations
+from r4_ros.memory import areas, relations, views
+from r4_ros.memory.boxes import Boxes, gaps, observer_box, point_box
 from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.moments import TemporalKey
-from r4_ros.memory.relations import Boxes
 from r4_ros.memory.trails import Trails
 
 IN_VIEW_NS = NS_PER_S
@@ -94,8 +94,11 @@ class SpatialKey:
                 distance = self.distances(boxes, place)
                 d = np.where((distance >= low) & ((high <= 0) | (distance <= high)), d, 0.0)
             here = self._on_map(maps, place) & ((slots < 0) | (slots != place.slot))
-            if constraint.relation in relations.DIRECTIONS and here.any():
-                here &= self._in_reach(constraint, slots, boxes, place, scene)
+            walled = constraint.relation in relations.AMONG_NEIGHBOURS
+            there = np.flatnonzero(here & (d > 0) & walled)
+            if len(there) and place.region is None:
+                rows = Boxes(boxes.low[there], boxes.high[there])
+                here[there] &= self._in_reach(constraint, slots[there], rows, place, scene)
             degree = np.maximum(degree, np.where(here, d, 0.0))
         if constraint.negate:
             return degree < relations.HELD, 1 - degree
@@ -105,21 +108,40 @@ class SpatialKey:
         self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene
     ) -> FloatArray:
         relation = constraint.relation
-        if place.region is not None and relation in ("in", "inside"):
-            return relations.in_region(place.region, boxes.centre).astype(float)
-        if place.region is not None and relation in ("near", "next_to"):
-            gap = relations.distance_to_region(place.region, boxes.centre)
-            return np.clip(1 - 0.5 * gap, 0, 1)
         if relation == "between":
             return self._between(constraint, slots, boxes, place, scene)
-        if relation not in relations.DIRECTIONS:
+        if relation == "same_room":
+            return self._same_room(boxes, place, scene).astype(float)
+        if place.region is not None and relation not in (*views.DIRECTIONS, "through"):
+            return areas.of_region(relation, boxes, place.region)
+        if place.observer is not None and relation in (*views.DIRECTIONS, *views.AHEAD):
+            observe = views.ahead if relation in views.AHEAD else views.around_observer
+            return observe(relation, boxes, place.observer)
+        if relation == "facing":
+            raise InvalidArgument("which way a thing faces isn't known; only an asker or a viewpoint faces things")
+        if relation not in (*views.DIRECTIONS, "through"):
             return relations.degrees(relation, boxes, place.box)
-        if place.observer is not None:
-            return relations.around_observer(relation, boxes, place.observer)
         viewer = self._viewer(constraint, place, scene)
         if viewer is None:
             return np.zeros(len(slots))
-        return relations.from_viewpoint(relation, boxes, place.box, viewer)
+        if relation == "through":
+            return views.through(boxes, place.box, viewer)
+        return views.from_viewpoint(relation, boxes, place.box, viewer)
+
+    def _same_room(self, boxes: Boxes, place: Place, scene: Scene) -> Mask:
+        """Which candidates are in a region that the place is in, too; none where it is in no region."""
+        own, inside = self._rooms(boxes, place, scene)
+        return np.asarray(inside[own].any(axis=0)) if own.any() else np.zeros(len(boxes.low), bool)
+
+    def _rooms(self, boxes: Boxes, place: Place, scene: Scene) -> tuple[Mask, Mask]:
+        """Which regions [m] a place is in, and which candidates each holds [m, n]."""
+        at = place.box.centre[:, :2] if place.observer is None else np.asarray(place.observer.position[:2])[None]
+        known = [r for r in scene.regions if not place.map_id or r.map_id in ("", place.map_id)]
+        own = np.array([inside_polygon(r.polygon, at)[0] for r in known], bool)
+        inside = np.zeros((len(known), len(boxes.low)), bool)
+        for i, region in enumerate(known):
+            inside[i] = inside_polygon(region.polygon, boxes.centre[:, :2])
+        return own, inside
 
     def _between(
         self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene
@@ -145,12 +167,9 @@ class SpatialKey:
 
     def _in_reach(self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene) -> Mask:
         """Whether no wall is likely between: in the same room, in no room, or in view of the ego agent then."""
-        at = place.box.centre[:, :2] if place.observer is None else np.asarray(place.observer.position[:2])[None]
-        known = [r for r in scene.regions if not place.map_id or r.map_id in ("", place.map_id)]
-        around = np.array([inside_polygon(r.polygon, at)[0] for r in known], bool)
+        around, inside = self._rooms(boxes, place, scene)
         if not around.any():
             return np.ones(len(slots), bool)
-        inside = np.array([inside_polygon(r.polygon, boxes.centre[:, :2]) for r in known], bool)
         near = inside[around].any(axis=0) | ~inside.any(axis=0)
         if constraint.reference is Reference.EGO:
             stamp = constraint.stamp_ns if constraint.stamp_ns is not None else scene.place_ns
@@ -166,8 +185,8 @@ class SpatialKey:
     def distances(self, boxes: Boxes, place: Place) -> FloatArray:
         """Gaps [n] to what a constraint refers to."""
         if place.region is not None:
-            return relations.distance_to_region(place.region, boxes.centre)
-        return relations.gaps(boxes, place.box)
+            return areas.distance_to_region(place.region, boxes.centre)
+        return gaps(boxes, place.box)
 
     def places(self, constraint: SpatialConstraint, scene: Scene) -> list[Place]:
         """What a constraint refers to; none where the ego agent's pose isn't known. Raises UnknownEntry."""
@@ -176,16 +195,16 @@ class SpatialKey:
             ego = self.ego(scene, constraint.stamp_ns)
             if ego is None:
                 return []
-            return [Place(relations.observer_box(ego.pose), ego.map_id, observer=ego.pose)]
+            return [Place(observer_box(ego.pose), ego.map_id, observer=ego.pose)]
         if kind is Reference.POSE:
-            return [Place(relations.observer_box(constraint.pose), observer=constraint.pose)]
+            return [Place(observer_box(constraint.pose), observer=constraint.pose)]
         if kind is Reference.POINT:
-            return [Place(relations.point_box(constraint.pose))]
+            return [Place(point_box(constraint.pose))]
         if kind is Reference.REGION:
             named = [r for r in scene.regions if r.name == constraint.region]
             if not named:
                 raise UnknownEntry(f"no region is named '{constraint.region}'")
-            return [Place(relations.region_box(r), r.map_id, region=r) for r in named]
+            return [Place(areas.region_box(r), r.map_id, region=r) for r in named]
         if constraint.relation == "between" and not constraint.other_entry_ids:
             raise InvalidArgument("'between' needs two groups of entries")
         return self._entries(constraint.entry_ids, scene)

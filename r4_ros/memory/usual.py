@@ -15,10 +15,10 @@ import numpy as np
 
 from r4_ros.core.model import NS_PER_S, Region, Vec3
 from r4_ros.memory import relations
+from r4_ros.memory.boxes import Boxes, gaps
 from r4_ros.memory.evidence import containing
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.moments import TemporalKey
-from r4_ros.memory.relations import Boxes
 from r4_ros.memory.stretches import Stretch, Thing, occasions
 from r4_ros.memory.zones import Narrow
 
@@ -79,7 +79,7 @@ class Neighbours:
     def beside(self, thing: Thing, stretch: Stretch) -> Slots:
         """What was within 0.5 m, and neither held it nor was held by it."""
         slots, boxes, own = self.around(thing, stretch)
-        near = relations.gaps(own, boxes) <= BESIDE_M
+        near = gaps(own, boxes) <= BESIDE_M
         for relation in ("on", "in"):
             near &= relations.degrees(relation, own, boxes) < relations.HELD
             near &= relations.degrees(relation, boxes, own) < relations.HELD

@@ -110,7 +110,8 @@ def needs_ego(plan: Plan) -> bool:
         and s.superlative.by in (By.DISTANCE, By.LEFT, By.RIGHT)
         for s in plan.steps
     )
-    return EGO in used or loose
+    here = any(r.region == "room" for r in used)
+    return EGO in used or loose or here
 
 
 def noun(plan: Plan, index: int = -1) -> str:

@@ -34,28 +34,6 @@ LIVING = (EntryState.PRESENT, EntryState.UNKNOWN)
 LIMIT = 200
 SIDE_REACH_M = 4.0  # 'left of', 'behind' and the like mean things around here, not across the building
 VIEW_RELATIONS = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.IN_FRONT_OF, Relation.BEHIND)
-COMPUTED = {
-    Relation.AT: "near",
-    Relation.AROUND: "near",
-    Relation.SIDE: "next_to",
-    Relation.AGAINST: "next_to",
-    Relation.ATTACHED_TO: "next_to",
-    **{
-        r: r.value
-        for r in (
-            Relation.ON,
-            Relation.IN,
-            Relation.UNDER,
-            Relation.ABOVE,
-            Relation.BELOW,
-            Relation.NEXT_TO,
-            Relation.NEAR,
-            Relation.BETWEEN,
-            *VIEW_RELATIONS,
-        )
-    },
-}
-"""What the memory computes today; the rest is UNSUPPORTED, said so."""
 REGION_NAMES = {
     "lounge": "living room",
     "sitting room": "living room",
@@ -239,11 +217,11 @@ class Run:
     def constraint(self, plan: Plan, key: SpatialKey, found: Found) -> SpatialConstraint:
         """Compile a spatial key against what earlier steps found."""
         at_ns = found.window.at_ns
-        if key.relation is Relation.SAME_ROOM and key.reference.kind == "step":
-            return self._same_room(key, found)
-        relation = COMPUTED.get(key.relation)
-        if relation is None:
-            raise UnsupportedQuestion(f"'{key.relation.value.replace('_', ' ')}' can't be computed yet")
+        relation = key.relation.value
+        if key.relation is Relation.FACING and key.reference.kind != "ego":
+            raise UnsupportedQuestion("which way things face can't be told from their boxes")
+        if key.relation is Relation.SAME_ROOM and not self.regions:
+            raise UnsupportedQuestion("no places of this map have names, so I know no rooms")
         if key.relation is Relation.BETWEEN and (key.reference.kind != "step" or key.other is None):
             raise UnsupportedQuestion("'between' needs two things")
         reach = key.max_distance or (SIDE_REACH_M if key.relation in VIEW_RELATIONS else 0.0)
@@ -258,6 +236,8 @@ class Run:
         )
         if view is not None:
             made = replace(made, reference=Reference.POSE, pose=view)
+        if key.reference.region == "room" and self.region_named("room") is None:
+            return replace(made, relation="same_room", max_distance=0.0)  # 'in the room' that the asker is in
         if key.reference.kind == "region":
             return replace(made, reference=Reference.REGION, region=self.region(key.reference.region), max_distance=0.0)
         if key.reference.kind == "step":
@@ -271,12 +251,6 @@ class Run:
     def is_here(self, key: SpatialKey) -> bool:
         """'in the room' restricts nothing where the map has no rooms."""
         return key.reference.region == "room" and not self.regions
-
-    def _same_room(self, key: SpatialKey, found: Found) -> SpatialConstraint:
-        rooms = {r for e in found.steps[key.reference.step] for r in e.regions}
-        if len(rooms) != 1:
-            raise UnsupportedQuestion("it isn't known in which one room that is")
-        return SpatialConstraint("in", Reference.REGION, region=rooms.pop(), negate=key.negate)
 
     def region(self, asked: str) -> str:
         """The known region that is meant by a name. Raises UnknownRegion."""

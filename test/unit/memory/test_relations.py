@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import quat_from_yaw
 from r4_ros.core.model import Pose, Region
-from r4_ros.memory import relations
-from r4_ros.memory.relations import HELD, Boxes
+from r4_ros.memory import areas, boxes, relations, views
+from r4_ros.memory.boxes import Boxes
+from r4_ros.memory.relations import HELD
 
 
 def box(centre: tuple[float, float, float], size: tuple[float, float, float]) -> Boxes:
@@ -72,7 +73,7 @@ def test_around_an_observer_the_sides_turn_with_it(yaw: float) -> None:
         for off, expected in ((0, True), (55, True), (-55, True), (65, False), (180, False)):
             bearing = yaw + math.radians(angle + off)
             thing = box((3 + 2 * math.cos(bearing), -1 + 2 * math.sin(bearing), 1), (0.1, 0.1, 0.1))
-            assert (relations.around_observer(relation, thing, observer)[0] >= HELD) is np.bool_(expected)
+            assert (views.around_observer(relation, thing, observer)[0] >= HELD) is np.bool_(expected)
 
 
 def test_from_a_viewpoint_left_is_left_in_the_picture() -> None:
@@ -80,13 +81,13 @@ def test_from_a_viewpoint_left_is_left_in_the_picture() -> None:
     seen_from_west, seen_from_east = Pose((0, 0, 0)), Pose((10, 0, 0))
     plant = box((5, 1.2, 0.5), (0.3, 0.3, 1.0))
     for viewer, left, right in ((seen_from_west, True, False), (seen_from_east, False, True)):
-        assert (relations.from_viewpoint("left_of", plant, tv, viewer)[0] >= HELD) is np.bool_(left)
-        assert (relations.from_viewpoint("right_of", plant, tv, viewer)[0] >= HELD) is np.bool_(right)
+        assert (views.from_viewpoint("left_of", plant, tv, viewer)[0] >= HELD) is np.bool_(left)
+        assert (views.from_viewpoint("right_of", plant, tv, viewer)[0] >= HELD) is np.bool_(right)
     chair = box((3.5, 0.1, 0.4), (0.5, 0.5, 0.9))
-    assert relations.from_viewpoint("in_front_of", chair, tv, seen_from_west)[0] >= HELD
-    assert relations.from_viewpoint("behind", chair, tv, seen_from_east)[0] >= HELD
+    assert views.from_viewpoint("in_front_of", chair, tv, seen_from_west)[0] >= HELD
+    assert views.from_viewpoint("behind", chair, tv, seen_from_east)[0] >= HELD
     below = box((5, 0.05, 0.3), (0.3, 0.3, 0.3))
-    assert relations.from_viewpoint("left_of", below, tv, seen_from_west)[0] < HELD
+    assert views.from_viewpoint("left_of", below, tv, seen_from_west)[0] < HELD
 
 
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-math.pi, math.pi))
@@ -94,30 +95,30 @@ def test_from_a_viewpoint_left_is_left_in_the_picture() -> None:
 def test_left_and_right_exclude_each_other_and_mirror(x: float, y: float, yaw: float) -> None:
     observer = Pose((0, 0, 0), quat_from_yaw(yaw))
     thing = box((x, y, 1), (0.1, 0.1, 0.1))
-    left = relations.around_observer("left_of", thing, observer)[0]
-    right = relations.around_observer("right_of", thing, observer)[0]
+    left = views.around_observer("left_of", thing, observer)[0]
+    right = views.around_observer("right_of", thing, observer)[0]
     assert min(left, right) == 0
     turned = Pose((0, 0, 0), quat_from_yaw(yaw + math.pi))
-    assert relations.around_observer("right_of", thing, turned)[0] == pytest.approx(left, abs=1e-9)
+    assert views.around_observer("right_of", thing, turned)[0] == pytest.approx(left, abs=1e-9)
 
 
 def test_sideways_orders_from_right_to_left() -> None:
     spots = Boxes(*(np.array([[2, -1, 0], [2, 0, 0], [2, 1, 0]], float),) * 2)
-    assert np.argsort(relations.sideways(spots, Pose())).tolist() == [0, 1, 2]
+    assert np.argsort(views.sideways(spots, Pose())).tolist() == [0, 1, 2]
 
 
 def test_distances_to_an_observer_are_horizontal() -> None:
     mug = box((2, 0, 0.9), (0.2, 0.2, 0.2))
-    assert relations.gaps(mug, relations.observer_box(Pose()))[0] == pytest.approx(1.9)
-    assert relations.gaps(mug, relations.point_box(Pose()))[0] == pytest.approx(math.hypot(1.9, 0.8))
+    assert boxes.gaps(mug, boxes.observer_box(Pose()))[0] == pytest.approx(1.9)
+    assert boxes.gaps(mug, boxes.point_box(Pose()))[0] == pytest.approx(math.hypot(1.9, 0.8))
 
 
 def test_regions() -> None:
     room = Region("room", ((0, 0), (4, 0), (4, 3), (0, 3)), 0.0, 2.5)
     points = np.array([[1, 1, 1], [5, 1, 1], [1, 1, 3], [2, 5, 1]], float)
-    assert relations.in_region(room, points).tolist() == [True, False, False, False]
-    assert relations.distance_to_region(room, points).tolist() == pytest.approx([0, 1, 0, 2])
-    assert relations.in_region(room, points[:0]).shape == relations.distance_to_region(room, points[:0]).shape == (0,)
+    assert areas.in_region(room, points).tolist() == [True, False, False, False]
+    assert areas.distance_to_region(room, points).tolist() == pytest.approx([0, 1, 0, 2])
+    assert areas.in_region(room, points[:0]).shape == areas.distance_to_region(room, points[:0]).shape == (0,)
 
 
 def test_an_unknown_relation_is_refused_with_the_known_ones() -> None:

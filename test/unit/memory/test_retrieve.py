@@ -260,3 +260,20 @@ def test_directions_do_not_reach_through_walls(memory: Any, robot: Any, thing: A
     assert set(walled) == set(everywhere) - {"towel", "box"} and "towel" in everywhere
     then = (SpatialConstraint("left_of", Reference.EGO, stamp_ns=0),)
     assert "towel" in labels(memory.retrieve(Query(spatial=then))), "it was in view then, through a door"
+
+
+def test_nearness_and_same_room_end_at_walls(memory: Any, robot: Any, thing: Any) -> None:
+    rooms = (
+        Region("hall", ((-1, -1), (6, -1), (6, 1), (-1, 1))),
+        Region("bath", ((-1, 1), (6, 1), (6, 3), (-1, 3))),
+    )
+    memory.ingest(robot.frame(0, thing("lamp", (1, 0.8, 1)), thing("towel", (1, 1.3, 1)), thing("box", (2, -0.5, 0))))
+    lamp = memory.retrieve(Query(labels=("lamp",))).entries[0].entry_id
+    near, same = (
+        (SpatialConstraint(relation, Reference.ENTRIES, entry_ids=(lamp,)),) for relation in ("near", "same_room")
+    )
+    assert labels(memory.retrieve(Query(spatial=near))) == ["towel"]
+    assert labels(memory.retrieve(Query(spatial=same))) == []
+    memory.set_regions(rooms)
+    assert labels(memory.retrieve(Query(spatial=near))) == []
+    assert labels(memory.retrieve(Query(spatial=same))) == ["box"]

@@ -172,7 +172,7 @@ def _related(c: SpatialConstraint, e: Evidence, a: Evidence, b: Evidence | None,
         "below": overlap and high[2] <= a_low[2] + 0.15,
         "near": gap <= 1.0,
         "next_to": gap <= 0.5,
-    }[c.relation]
+    }.get(c.relation, gap <= 1.0)
 
 
 def evidence(
