@@ -98,10 +98,10 @@ class Things:
         """The things that these entries are, with what they were before they moved; by their first slots."""
         columns = self._index.entries
         wanted = set(self._index.agents.find_all(agents))
-        found = self._linked(set(slots))
+        asked = self._linked(set(slots))
         kept = [
             slot
-            for slot in sorted(found)
+            for slot in sorted(asked | self._alike(asked))
             if columns["alive"][slot]
             and columns["first_seen"][slot] <= now_ns
             and (not agents or int(columns["agent"][slot]) in wanted)
@@ -110,7 +110,14 @@ class Things:
         fused = self._fuser.fuse(np.array(kept, np.int64), now_ns).sources
         linked = _joined(kept, [*self._same(entries), *fused.values()])
         groups = _taking_turns([[entries[slot] for slot in group] for group in linked])
-        return [self._thing(group, now_ns) for group in groups]
+        return [self._thing(group, now_ns) for group in groups if not asked.isdisjoint(s.slot for s in group)]
+
+    def _alike(self, slots: set[int]) -> set[int]:
+        """Other entries that are called the same, where these are few."""
+        labels = self._index.entries["label"]
+        few = self._index.label_holders.counts <= _MOST_ALIKE
+        codes = [code for code in {int(labels[slot]) for slot in slots} if few[code]]
+        return set(np.flatnonzero(np.isin(labels, codes)).tolist()) if codes else set()
 
     def _linked(self, slots: set[int]) -> set[int]:
         """The slots with those that they came from or went on as."""

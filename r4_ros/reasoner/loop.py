@@ -10,7 +10,7 @@ from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, TraceStep, Verdict
 from r4_ros.core.ports import Memory
-from r4_ros.reasoner import explain, judge_time, lexicon, parse, selves, wording, words
+from r4_ros.reasoner import explain, judge_time, judge_usual, lexicon, parse, selves, wording, words
 from r4_ros.reasoner.decompose import plan as decompose
 from r4_ros.reasoner.draft import (
     Draft,
@@ -92,6 +92,8 @@ def _answer(run: Run, plan: Plan) -> Draft:
     own = selves.answer(run, plan)
     if own is not None:
         return own
+    if judge_usual.is_asked(plan):
+        return judge_usual.usual(run, plan)
     draft, unknown, found = _try(run, plan)
     if draft is not None:
         return staled(run, draft) if found is not None and is_present(plan, found) else draft

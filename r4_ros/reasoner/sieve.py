@@ -51,8 +51,13 @@ def is_meant(step: Step, evidence: Evidence) -> bool:
             or any(lexicon.same_kind(n, evidence.label) for n in semantic.labels)
         )
     if semantic.name:
-        return evidence.label.casefold() == semantic.text
+        return evidence.label.casefold() == semantic.text or is_called(evidence, semantic.text)
     return lexicon.same_kind(semantic.text, evidence.label) is not False
+
+
+def is_called(evidence: Evidence, name: str) -> bool:
+    """Whether somebody said that this is its name."""
+    return any(key == "name" and value.casefold() == name for key, value in evidence.attributes)
 
 
 def whole(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
