@@ -110,6 +110,8 @@ def _print_info(found: dict[str, Any]) -> None:
     table.add_row("file", f"{found['path']} ({found['bytes'] / 1e6:.1f} MB)")
     for kind, count in found["rows"].items():
         table.add_row(kind, f"{count:,}")
+    if dropped := found["dropped"]["observations"]:
+        table.add_row("dropped", f"{dropped:,} observations, the newest of {_time(found['dropped']['before_ns'])}")
     for agent, known in found["agents"].items():
         span = f"{_time(known['first_ns'])} to {_time(known['newest_ns'])}"
         table.add_row(f"agent {agent}", f"{span}, {known['sessions']} session(s)")

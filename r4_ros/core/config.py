@@ -153,6 +153,15 @@ class MemoryConfig:
     )
     entries_limit: int = param(500, "entries published on memory/entries", low=1, high=10000)
     markers_rate_hz: float = param(1.0, "markers are published at most this often", unit="Hz", low=0.01, high=30.0)
+    history_days: float = param(
+        30.0,
+        "single observations are kept for so long, what entries know of themselves for ever; 0: for ever",
+        unit="days",
+        low=0.0,
+    )
+    history_mb: int = param(
+        4000, "single observations are kept while the database is smaller than this; 0: always", unit="MB", low=0
+    )
     crops_mb: int = param(
         64, "pictures of things are kept up to so many megabytes, the oldest are dropped; 0: none", low=0, high=100_000
     )

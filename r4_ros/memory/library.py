@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ from r4_ros.memory.ingest import Ingest, check
 from r4_ros.memory.merger import AnchorMover, Merger, apply_merges
 from r4_ros.memory.placed import Placer
 from r4_ros.memory.receipts import told
+from r4_ros.memory.retention import Retention
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
@@ -51,6 +52,7 @@ from r4_ros.memory.store import (
     StoredFrame,
     StoredView,
 )
+from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import StoredCrop
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.working import EntryCache
@@ -111,7 +113,7 @@ class Library(AnchorCorrectable, Episodic):
         self._revision = store.revision()
         self._live = store.is_live()
         self._next_frame = store.next_frame_id()
-        self._pruned = store.pruned_before()
+        self._retention = Retention(store, self._sessions, config)
         self._episodes = EpisodeBook(store, self._anchors, config, embedder)
         self._retriever = Retriever(
             store,
@@ -178,7 +180,7 @@ class Library(AnchorCorrectable, Episodic):
             self._refuse_if_read_only()
             check(frame)
             admission = self._sessions.admit(frame)
-            if frame.stamp_ns < self._pruned.get((frame.agent_id, admission.session.session), 0):
+            if self._retention.is_gone(frame.agent_id, admission.session.session, frame.stamp_ns):
                 return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)  # it was known once
             known = self._store.find_frame(frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
             frame_id, indices = known or (self._next_frame, frozenset())
@@ -253,6 +255,20 @@ class Library(AnchorCorrectable, Episodic):
         elif f.view.depth.size:
             key = (f.frame_id, f.agent_id, f.camera, f.map_id, f.stamp_ns, f.stamp_ns)
             self._coverage.add(StoredView(*key, f.anchor_id, f.sensor_in_anchor, f.view))
+
+    def keep_history(self) -> Dropped:
+        """Drop a slice of the history where it is older or more than configured; queries go on. Raises StoreError.
+
+        What entries know of themselves stays.
+        """
+        with self._writing:
+            self._refuse_if_read_only()
+            return self._retention.drop()
+
+    @property
+    def history_exceeds(self) -> bool:
+        """Whether all history that may be dropped is gone, and the database is still larger than configured."""
+        return self._retention.too_small
 
     def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval:
         """What satisfies the query, best first, and what explains an empty result.
@@ -358,6 +374,7 @@ class Library(AnchorCorrectable, Episodic):
                 "agents": agents,
                 "maps": dict(sorted(self._map_frames.items())),
                 "rows": self._store.counts(),
+                "dropped": asdict(self._store.dropped()),
                 "crops": self._store.crop_use(),
                 "index_bytes": self._index.nbytes() + self._coverage.nbytes() + self._episodes.nbytes(),
                 "newest_ns": self.newest_stamp(),

@@ -1,7 +1,8 @@
 """Dropping old history from the SQLite store: what the entries were made of, never what they are.
 
 Dropped are observations, and frames that keep no depth of their own, down to one a second for each camera (the trail).
-Entries with all their intervals, events, episodes, anchors and kept views stay.
+Entries with all their intervals, events, episodes, anchors and kept views stay. History goes session by session from
+its oldest stamp on, so one stamp a session says what is gone.
 """
 
 from __future__ import annotations
@@ -11,12 +12,21 @@ from dataclasses import dataclass
 
 from r4_ros.core.model import FOREVER, NS_PER_S
 from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.store_upkeep import Dropped
 
 _PRUNED = "pruned/"
+_DROPPED = ("dropped/observations", "dropped/frames")
 _STEPS = 40
-_THINNED = f"""DELETE FROM frame WHERE frame_id IN (SELECT frame_id FROM old) AND depth IS NULL
-    AND frame_id NOT IN (SELECT min(frame_id) FROM frame GROUP BY session_no, stream_id, stamp_ns / {NS_PER_S})
-    AND frame_id NOT IN (SELECT max(frame_id) FROM frame GROUP BY session_no, stream_id)"""
+_SLICE = "session_no = :session AND stamp_ns >= :first AND stamp_ns <= :last"
+_OBSERVATIONS = f"DELETE FROM observation WHERE frame_id IN (SELECT frame_id FROM frame WHERE {_SLICE})"
+_THINNED = f"""DELETE FROM frame AS f WHERE {_SLICE} AND depth IS NULL
+    AND EXISTS (SELECT 1 FROM frame e WHERE e.session_no = f.session_no AND e.stream_id = f.stream_id
+        AND e.stamp_ns >= f.stamp_ns / {NS_PER_S} * {NS_PER_S} AND e.stamp_ns < f.stamp_ns)
+    AND EXISTS (SELECT 1 FROM frame l WHERE l.session_no = f.session_no AND l.stream_id = f.stream_id
+        AND l.stamp_ns > f.stamp_ns)"""
+_OLDEST = f"""SELECT agent_id, session, (SELECT min(stamp_ns) FROM frame WHERE frame.session_no = s.session_no
+    AND stamp_ns >= ifnull((SELECT value FROM meta WHERE name = '{_PRUNED}' || s.session_no), 0)) AS oldest
+    FROM session s WHERE oldest IS NOT NULL ORDER BY oldest, s.session_no"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class _Undo(Exception):
 
 def prune(file: SqliteFile, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
     """Drop what is older than ``before_ns``, oldest first, and only until ``max_bytes`` are left. Raises StoreError."""
-    found = Pruned(0, 0, 0, _used(file), _used(file))
+    found = Pruned(0, 0, 0, used_bytes(file), used_bytes(file))
     with suppress(_Undo), file.transaction():
         found = _pruned(file, before_ns, max_bytes)
         if dry_run:
@@ -44,6 +54,52 @@ def prune(file: SqliteFile, before_ns: int = FOREVER, max_bytes: int | None = No
     if not dry_run and found.observations + found.frames:
         file.vacuum()
     return found
+
+
+def _pruned(file: SqliteFile, before_ns: int, max_bytes: int | None) -> Pruned:
+    used = used_bytes(file)
+    [(frames,)] = file.execute("SELECT count(*) FROM frame WHERE stamp_ns < ?", (before_ns,))
+    step = max(1, frames if max_bytes is None else -(-frames // _STEPS))
+    total = Dropped(0, 0, 0)
+    while max_bytes is None or used_bytes(file) > max_bytes:
+        session = next((s for s, oldest in oldest_history(file).items() if oldest < before_ns), None)
+        if session is None:
+            break
+        some = drop_history(file, *session, before_ns, step)
+        before = max(total.before_ns, some.before_ns)
+        total = Dropped(total.observations + some.observations, total.frames + some.frames, before)
+    return Pruned(total.observations, total.frames, total.before_ns, used, used_bytes(file))
+
+
+def drop_history(file: SqliteFile, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
+    """Drop what about so many frames of a session saw, oldest first, as far as they are older than ``before_ns``."""
+    with file.transaction():
+        rows = file.execute("SELECT session_no FROM session WHERE agent_id = ? AND session = ?", (agent_id, session))
+        first = pruned_before(file).get((agent_id, session), 0)
+        sql = "SELECT stamp_ns FROM frame WHERE session_no = ? AND stamp_ns >= ? AND stamp_ns < ? ORDER BY stamp_ns"
+        stamps = file.execute(f"{sql} LIMIT ?", (rows[0][0], first, before_ns, frames)) if rows else []
+        if not stamps:
+            return Dropped(0, 0, 0)
+        slice_ = {"session": rows[0][0], "first": first, "last": stamps[-1][0]}
+        counts = [_deleted(file, sql, slice_) for sql in (_OBSERVATIONS, _THINNED)]
+        after = stamps[-1][0] + 1
+        file.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{_PRUNED}{rows[0][0]}", after))
+        for name, count in zip(_DROPPED, counts, strict=True):
+            file.execute(
+                "INSERT INTO meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
+                (name, count),
+            )
+        return Dropped(counts[0], counts[1], after)
+
+
+def _deleted(file: SqliteFile, sql: str, parameters: dict[str, int]) -> int:
+    file.execute(sql, parameters)
+    return int(file.execute("SELECT changes()")[0][0])
+
+
+def oldest_history(file: SqliteFile) -> dict[tuple[str, int], int]:
+    """For each (agent, session) that has history the stamp where it begins, oldest first."""
+    return {(agent, session): oldest for agent, session, oldest in file.execute(_OLDEST)}
 
 
 def pruned_before(file: SqliteFile) -> dict[tuple[str, int], int]:
@@ -54,46 +110,13 @@ def pruned_before(file: SqliteFile) -> dict[tuple[str, int], int]:
     return {(agent, session): value for agent, session, value in rows}
 
 
-def _pruned(file: SqliteFile, before_ns: int, max_bytes: int | None) -> Pruned:
-    used = _used(file)
-    before = _counts(file)
-    rows = file.execute("SELECT frame_id FROM frame WHERE stamp_ns < ? ORDER BY frame_id", (before_ns,))
-    old = [row[0] for row in rows]
-    file.execute("CREATE TEMP TABLE IF NOT EXISTS old(frame_id INTEGER PRIMARY KEY)")
-    dropped: list[int] = []
-    step = len(old) if max_bytes is None else max(1, -(-len(old) // _STEPS))
-    for first in range(0, len(old), step or 1):
-        if max_bytes is not None and _used(file) <= max_bytes:
-            break
-        portion = old[first : first + step]
-        _drop(file, portion)
-        dropped += portion
-    after = _counts(file)
-    newest = max(pruned_before(file).values(), default=0)
-    return Pruned(before[0] - after[0], before[1] - after[1], newest if dropped else 0, used, _used(file))
+def dropped(file: SqliteFile) -> Dropped:
+    """All that was ever dropped, and the newest stamp of it, and 1 ns (0: nothing)."""
+    counts = [file.execute("SELECT ifnull(max(value), 0) FROM meta WHERE name = ?", (name,))[0][0] for name in _DROPPED]
+    return Dropped(counts[0], counts[1], max(pruned_before(file).values(), default=0))
 
 
-def _drop(file: SqliteFile, frame_ids: list[int]) -> None:
-    file.execute("DELETE FROM old")
-    file.execute_many("INSERT INTO old VALUES (?)", [(frame_id,) for frame_id in frame_ids])
-    for name, newest in file.execute(
-        f"SELECT '{_PRUNED}' || session_no, max(stamp_ns) FROM frame JOIN old USING(frame_id) GROUP BY session_no"
-    ):
-        known = file.execute("SELECT value FROM meta WHERE name = ?", (name,))
-        file.execute(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, max(newest + 1, *(row[0] for row in known), 0))
-        )
-    file.execute("DELETE FROM observation WHERE frame_id IN (SELECT frame_id FROM old)")
-    file.execute(_THINNED)
-
-
-def _counts(file: SqliteFile) -> tuple[int, int]:
-    [(observations,)] = file.execute("SELECT count(*) FROM observation")
-    [(frames,)] = file.execute("SELECT count(*) FROM frame")
-    return observations, frames
-
-
-def _used(file: SqliteFile) -> int:
+def used_bytes(file: SqliteFile) -> int:
     """Bytes in use, without free pages."""
     pages, free, size = (file.execute(f"PRAGMA {name}")[0][0] for name in ("page_count", "freelist_count", "page_size"))
     return int((pages - free) * size)

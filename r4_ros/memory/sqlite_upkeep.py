@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from r4_ros.core.model import FOREVER, Anchor, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
-from r4_ros.memory import entry_json
+from r4_ros.memory import entry_json, sqlite_prune
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump, pack_known_pose, pack_pose
 from r4_ros.memory.sqlite_columns import entry_batches, vector_batches
@@ -18,8 +18,9 @@ from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.sqlite_merges import MergeTable
 from r4_ros.memory.sqlite_parts import LAST_IN_ENTRY
-from r4_ros.memory.sqlite_prune import Pruned, prune, pruned_before
+from r4_ros.memory.sqlite_prune import Pruned
 from r4_ros.memory.store import CorrectionChange, EntryChange, MergeChange, MergeRecord
+from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
 _KINDS = tuple("frame observation entry stay sighting event episode anchor session region crop".split())
@@ -158,11 +159,27 @@ class SqliteUpkeep:
 
     def prune(self, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
         """Drop old history, never what the entries are; see ``sqlite_prune``."""
-        return prune(self._file, before_ns, max_bytes, dry_run)
+        return sqlite_prune.prune(self._file, before_ns, max_bytes, dry_run)
+
+    def drop_history(self, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
+        """Drop the observations of about so many frames of a session that are older than ``before_ns``."""
+        return sqlite_prune.drop_history(self._file, agent_id, session, before_ns, frames)
+
+    def oldest_history(self) -> dict[tuple[str, int], int]:
+        """For each (agent, session) that has history the stamp where it begins, oldest first."""
+        return sqlite_prune.oldest_history(self._file)
+
+    def dropped(self) -> Dropped:
+        """All that was ever dropped."""
+        return sqlite_prune.dropped(self._file)
+
+    def used_bytes(self) -> int:
+        """Size without free pages."""
+        return sqlite_prune.used_bytes(self._file)
 
     def pruned_before(self) -> dict[tuple[str, int], int]:
         """For each (agent, session) the stamp before which frames were dropped."""
-        return pruned_before(self._file)
+        return sqlite_prune.pruned_before(self._file)
 
     def counts(self) -> dict[str, int]:
         """Number of rows by kind."""

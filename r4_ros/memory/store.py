@@ -6,9 +6,7 @@ A store keeps what it is given and derives nothing. ``test/contract`` says what 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -30,6 +28,7 @@ from r4_ros.core.model import (
     View,
 )
 from r4_ros.core.pose_array import PoseArray
+from r4_ros.memory.store_upkeep import StoreUpkeep
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
 if TYPE_CHECKING:
@@ -234,16 +233,8 @@ class CorrectionChange:
     entries: tuple[EntryChange, ...]
 
 
-class MemoryStore(Protocol):
+class MemoryStore(StoreUpkeep, Protocol):
     """The truth on disk. Every method raises StoreError where the store can't be used."""
-
-    @property
-    def read_only(self) -> bool:
-        """Whether writing is refused."""
-
-    @property
-    def path(self) -> Path:
-        """Where it lies."""
 
     def write_frame(self, change: FrameChange) -> None:
         """Write all of a change or nothing; durable on return."""
@@ -336,9 +327,6 @@ class MemoryStore(Protocol):
         absence spoke of, and which entry an absence that meant nothing spoke of.
         """
 
-    def reading(self) -> AbstractContextManager[None]:
-        """What is read in it is of one moment, whoever writes meanwhile."""
-
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""
 
@@ -376,21 +364,3 @@ class MemoryStore(Protocol):
 
     def regions(self) -> list[Region]:
         """All regions, by name."""
-
-    def pruned_before(self) -> dict[tuple[str, int], int]:
-        """For each (agent, session) of which history was dropped: the stamp before which it is gone."""
-
-    def counts(self) -> dict[str, int]:
-        """Number of rows by kind."""
-
-    def problems(self) -> list[str]:
-        """What an integrity check finds; empty: sound."""
-
-    def backup(self, target: Path) -> int:
-        """A consistent copy; gives its size in bytes."""
-
-    def size_bytes(self) -> int:
-        """Size on disk."""
-
-    def close(self) -> None:
-        """Release the store."""

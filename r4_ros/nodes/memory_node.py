@@ -31,6 +31,7 @@ from r4_ros.nodes.paths import ros_home, snapshot_path
 from r4_ros.nodes.worker import Worker
 
 ENTRIES_PERIOD_S = 1.0
+HISTORY_PERIOD_S = 1.0
 WAITING_FRAMES = 1000
 CLOCKS_AGREE_NS = 3600 * NS_PER_S
 """Stamps farther from the node's clock are a recording's or a simulator's."""
@@ -92,6 +93,7 @@ class MemoryNode(R4Node[MemoryConfig]):
                 self.subscribe(PathMsg, topic, partial(self._on_path, agent, topic), qos.EVENTS)
         self.subscribe(msg.Episode, "memory/episodes", self._on_episode, qos.EVENTS)
         self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries))
+        self.every(HISTORY_PERIOD_S, lambda: self._writer.offer(self._keep_history))
         self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
         self._writer.offer(self._publish_entries)
 
@@ -142,6 +144,12 @@ class MemoryNode(R4Node[MemoryConfig]):
         for event in receipt.events:
             self._events.publish(convert.event_to_msg(event))
         return receipt
+
+    def _keep_history(self) -> None:
+        dropped = self.library.keep_history()
+        if dropped.before_ns:
+            self.counts.add("history.observations_dropped", dropped.observations)
+            self.counts.add("history.frames_dropped", dropped.frames)
 
     def _upsert(self, request: Any, response: Any) -> Any:
         frame = convert.frame_from_msg(request.frame)
@@ -300,6 +308,11 @@ class MemoryNode(R4Node[MemoryConfig]):
             if not self.count_publishers(self.resolve_topic_name(topic))
         ]
         problems += [f"{topic}: {reason}" for topic, reason in sorted(self._correction_refused.items())]
+        if self.library.history_exceeds:
+            problems.append(
+                f"the database is larger than history_mb ({self.config.history_mb} MB) with no old observations left "
+                "to drop: raise history_mb"
+            )
         return Report(
             problems,
             {

@@ -54,6 +54,7 @@ from r4_ros.memory.store import (
     StoredView,
     WriterRecord,
 )
+from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
 S = 1_000_000_000
@@ -412,3 +413,24 @@ def test_late_descriptions_are_written_with_what_they_make_of_entries_or_not_at_
             DescriptionChange(3, 1, (replace(said, description="b"),), (EntryChange(None, broken),))
         )
     assert store.revision() == 2
+
+
+def test_history_is_dropped_oldest_first_and_one_frame_a_second_stays(open_store: OpenStore) -> None:
+    store = open_store()
+    seen = ((Observation(0, "mug", Box(Pose(), (1, 1, 1))), 0),)
+    store.write_frame(change(1, S, anchor=anchor(0), entries=(EntryChange(None, entry(0)),), observations=seen))
+    for number in range(2, 9):
+        store.write_frame(change(number, S + (number - 1) * S // 4, depth=number == 4, observations=seen))
+    store.write_frame(change(9, 7, agent="r2", observations=seen))
+    assert store.oldest_history() == {("r2", 0): 7, ("r1", 0): S} and store.dropped() == Dropped(0, 0, 0)
+    some = store.drop_history("r1", 0, 2 * S + 1, 3)
+    assert some == Dropped(3, 2, S + S // 2 + 1)
+    more = store.drop_history("r1", 0, 2 * S + 1, 99)
+    assert more == Dropped(2, 0, 2 * S + 1) and store.drop_history("r1", 0, 2 * S + 1, 99) == Dropped(0, 0, 0)
+    store.close()
+    again = open_store()
+    assert again.dropped() == Dropped(5, 2, 2 * S + 1) and again.pruned_before() == {("r1", 0): 2 * S + 1}
+    assert again.oldest_history() == {("r2", 0): 7, ("r1", 0): 2 * S + S // 4}
+    assert [r.stamp_ns for r in again.trail("r1", 0, 0, 2 * S)] == [S, S + 3 * S // 4]
+    assert again.counts()["observation"] == 4 and list(again.entries()) == [entry(0)] and again.problems() == []
+    assert 0 < again.used_bytes() <= again.size_bytes()

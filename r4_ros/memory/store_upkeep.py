@@ -1,0 +1,66 @@
+"""What the memory needs of a store besides records: how large it is, what it dropped, copies and checks of it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """History that was dropped: how many observations and frames; it was older than ``before_ns`` (0: nothing)."""
+
+    observations: int
+    frames: int
+    before_ns: int
+
+
+class StoreUpkeep(Protocol):
+    """The part of a store that says nothing of frames and entries."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing is refused."""
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """What is read in it is of one moment, whoever writes meanwhile."""
+
+    def drop_history(self, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
+        """Drop the observations of about so many frames of a session that are older than ``before_ns``, oldest first.
+
+        Of these frames themselves, of each camera one a second is kept, and those that kept their depth. Entries with
+        all their intervals, events, episodes and anchors stay.
+        """
+
+    def oldest_history(self) -> dict[tuple[str, int], int]:
+        """For each (agent, session) that has history the stamp where it begins, oldest first."""
+
+    def dropped(self) -> Dropped:
+        """All that was ever dropped."""
+
+    def used_bytes(self) -> int:
+        """Size without room that is free again."""
+
+    def pruned_before(self) -> dict[tuple[str, int], int]:
+        """For each (agent, session) of which history was dropped: the stamp before which it is gone."""
+
+    def counts(self) -> dict[str, int]:
+        """Number of rows by kind."""
+
+    def problems(self) -> list[str]:
+        """What an integrity check finds; empty: sound."""
+
+    def backup(self, target: Path) -> int:
+        """A consistent copy; gives its size in bytes."""
+
+    def size_bytes(self) -> int:
+        """Size on disk."""
+
+    def close(self) -> None:
+        """Release the store."""
