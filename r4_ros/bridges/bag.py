@@ -42,6 +42,12 @@ class Bag:
             self.close()
             raise
 
+    def __enter__(self) -> Bag:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def name(self) -> str:
         """The file's or folder's name."""

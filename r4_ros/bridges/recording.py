@@ -10,10 +10,23 @@ from r4_ros.core.errors import InvalidArgument
 
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 CAMERA_INFO, TF, STRING = "sensor_msgs/msg/CameraInfo", "tf2_msgs/msg/TFMessage", "std_msgs/msg/String"
-ODOMETRY = "nav_msgs/msg/Odometry"
+ODOMETRY, LABEL_INFO = "nav_msgs/msg/Odometry", "vision_msgs/msg/LabelInfo"
 POSES = ("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")
 CLOUD = "sensor_msgs/msg/PointCloud2"
 IMAGE_ROLES = ("color", "depth", "cloud", "label")
+ROLE_TYPES = {
+    "color": (IMAGE, COMPRESSED),
+    "depth": (IMAGE, COMPRESSED),
+    "cloud": (CLOUD,),
+    "label": (IMAGE, COMPRESSED),
+    "color_info": (CAMERA_INFO,),
+    "depth_info": (CAMERA_INFO,),
+    "label_info": (STRING, LABEL_INFO),
+    "tf": (TF,),
+    "tf_static": (TF,),
+    "odometry": (ODOMETRY,),
+    "pose": POSES,
+}
 ALIGNED_WORDS = ("aligned", "registered", "depth_to_color", "depth_to_rgb")
 
 
@@ -64,7 +77,8 @@ def find_roles(
 ) -> dict[str, Topic]:
     """The topic of each role: the chosen one, or the likeliest by type and name.
 
-    Raises InvalidArgument that lists the topics when a chosen topic or one of the wanted roles is missing.
+    Raises InvalidArgument that lists the topics when a chosen topic or one of the wanted roles is missing, or a chosen
+    topic is of another type.
     """
     by_name = {topic.name: topic for topic in topics}
     roles: dict[str, Topic] = {}
@@ -72,6 +86,9 @@ def find_roles(
         if topic_name not in by_name:
             raise InvalidArgument(f"{name} has no topic {topic_name} ({role}). {listing(topics)}")
         roles[role] = by_name[topic_name]
+        if roles[role].type_name not in ROLE_TYPES[role]:
+            needed = " or ".join(ROLE_TYPES[role])
+            raise InvalidArgument(f"{topic_name} is a {roles[role].type_name}, but {role} must be a {needed}")
     for role, candidates in _guesses(topics, roles).items():
         if role not in roles and candidates:
             roles[role] = candidates[0]

@@ -26,7 +26,8 @@ def register(app: typer.Typer) -> None:
     app.command(name="replay", help="Build a memory from a rosbag2 recording or a folder of RGB-D frames.")(replay)
 
 
-def _topic_option(role: str) -> Any:
+def topic_option(role: str) -> Any:
+    """The command line option that names a role's topic."""
     return typer.Option(
         f"--{role.replace('_', '-')}-topic", help=f"topic of {role.replace('_', ' ')}", rich_help_panel=PANEL
     )
@@ -55,15 +56,15 @@ def replay(
     depth_intrinsics: Annotated[str, typer.Option(help="folders: of depth, where they differ")] = "",
     fps: Annotated[float, typer.Option(help="numbered frames: rate")] = 30.0,
     up: Annotated[str, typer.Option(help="folders: axis that points up; auto: as the cameras stand")] = "auto",
-    color_topic: Annotated[str, _topic_option("color")] = "",
-    depth_topic: Annotated[str, _topic_option("depth")] = "",
-    cloud_topic: Annotated[str, _topic_option("cloud")] = "",
-    label_topic: Annotated[str, _topic_option("label")] = "",
-    color_info_topic: Annotated[str, _topic_option("color_info")] = "",
-    depth_info_topic: Annotated[str, _topic_option("depth_info")] = "",
-    label_info_topic: Annotated[str, _topic_option("label_info")] = "",
-    odometry_topic: Annotated[str, _topic_option("odometry")] = "",
-    pose_topic: Annotated[str, _topic_option("pose")] = "",
+    color_topic: Annotated[str, topic_option("color")] = "",
+    depth_topic: Annotated[str, topic_option("depth")] = "",
+    cloud_topic: Annotated[str, topic_option("cloud")] = "",
+    label_topic: Annotated[str, topic_option("label")] = "",
+    color_info_topic: Annotated[str, topic_option("color_info")] = "",
+    depth_info_topic: Annotated[str, topic_option("depth_info")] = "",
+    label_info_topic: Annotated[str, topic_option("label_info")] = "",
+    odometry_topic: Annotated[str, topic_option("odometry")] = "",
+    pose_topic: Annotated[str, topic_option("pose")] = "",
     param: Annotated[list[str] | None, typer.Option(help="perception's other parameters: name=value")] = None,
     ros: Annotated[
         bool, typer.Option("--ros", help="publish to running nodes instead, on perception's own topics, with /clock")
@@ -98,7 +99,7 @@ def replay(
         }
         if confidence is not None:
             values["detector_confidence"] = confidence
-        config = build(PerceptionConfig, {**values, **_params(param or [])})
+        config = build(PerceptionConfig, {**values, **params_of(param or [])})
         result = _publish(source, config, namespace, rate, lockstep) if ros else _ingest(source, config, db)
     finally:
         source.close()
@@ -114,7 +115,7 @@ def _numbers(text: str) -> list[float] | None:
         raise InvalidArgument(f"intrinsics '{text}': four numbers fx,fy,cx,cy are needed") from error
 
 
-def _params(given: list[str]) -> dict[str, Any]:
+def params_of(given: list[str]) -> dict[str, Any]:
     """Parameters by name, as the types of their defaults."""
     import yaml
 

@@ -95,13 +95,49 @@ class PerceptionConfig:
     max_depth_m: float = param(10.0, "farther depth is ignored", unit="m", low=0.1)
     min_points: int = param(30, "an instance needs as many depth pixels", low=1)
     reorder_s: float = param(5.0, "stamps that go back by more start a new session", unit="s", low=0.0)
+    keyframe_period_s: float = param(
+        0.0, "process frames at least this far apart, unless something is new; 0: all", unit="s", low=0.0, live=True
+    )
+    keyframe_distance_m: float = param(
+        0.1, "a camera that moved farther sees something new", unit="m", low=0.0, live=True
+    )
+    keyframe_angle_rad: float = param(
+        math.radians(5), "a camera that turned farther sees something new", unit="rad", low=0.0, live=True
+    )
+    keyframe_change: float = param(
+        0.03,
+        "an image that differs from the last one by more (share of its pixels) is new",
+        low=0.0,
+        high=1.0,
+        live=True,
+    )
+    warn_rate_hz: float = param(0.5, "/diagnostics warns below as many records a second", unit="Hz", low=0.0, live=True)
+    error_rate_hz: float = param(
+        0.0, "/diagnostics tells an error below as many records a second", unit="Hz", low=0.0, live=True
+    )
+    warn_age_s: float = param(
+        2.0, "/diagnostics warns where images are older when their record goes out", unit="s", low=0.0, live=True
+    )
+    error_age_s: float = param(10.0, "/diagnostics tells an error where they are older", unit="s", low=0.0, live=True)
+    warn_refused_share: float = param(
+        0.5, "/diagnostics warns where a larger share of the frames is refused", low=0.0, high=1.0, live=True
+    )
+    error_refused_share: float = param(
+        0.99, "/diagnostics tells an error where a larger share is refused", low=0.0, high=1.0, live=True
+    )
     annotate: bool = param(True, "publish an annotated image while somebody subscribes", live=True)
     embedder: str = param("minilm", "text embedder", choices=("minilm", "none"))
     check_absence: bool = param(True, "look whether remembered things are still at their place", live=True)
 
     def conflicts(self) -> list[str]:
         """What doesn't fit together."""
-        return _ascending("min_depth_m", self.min_depth_m, "max_depth_m", self.max_depth_m)
+        pairs = (
+            ("min_depth_m", "max_depth_m"),
+            ("error_rate_hz", "warn_rate_hz"),
+            ("warn_age_s", "error_age_s"),
+            ("warn_refused_share", "error_refused_share"),
+        )
+        return [text for a, b in pairs for text in _ascending(a, getattr(self, a), b, getattr(self, b))]
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,7 @@ class RefusalReason(str, Enum):
     EMPTY_DEPTH = "empty_depth"
     OUT_OF_ORDER = "out_of_order"
     TOO_FAST = "too_fast"
+    NOT_KEYFRAME = "not_keyframe"
     QUEUE_FULL = "queue_full"
     MODEL_FAILED = "model_failed"
 

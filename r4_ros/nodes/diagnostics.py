@@ -36,18 +36,21 @@ class Counts:
 
 @dataclass(slots=True)
 class Report:
-    """The state of a node: ``problems`` say what is missing or wrong, most important first."""
+    """The state of a node: ``problems`` say what is missing or wrong, most important first; ``errors`` are worse."""
 
     problems: list[str] = field(default_factory=list)
     values: dict[str, object] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
 
 
 def status_message(
     name: str, agent_id: str, state: str, trouble: str, report: Report, counts: Mapping[str, int], stamp_ns: int
 ) -> DiagnosticArray:
-    """One node's status: ERROR while it can't work, WARN while something is missing, else OK."""
+    """One node's status: ERROR while it can't work or reports an error, WARN while something is missing, else OK."""
     if trouble or state != "active":
         level, text = DiagnosticStatus.ERROR, f"{state}: {trouble or 'waiting for a lifecycle manager'}"
+    elif report.errors:
+        level, text = DiagnosticStatus.ERROR, "; ".join([*report.errors, *report.problems])
     elif report.problems:
         level, text = DiagnosticStatus.WARN, "; ".join(report.problems)
     else:

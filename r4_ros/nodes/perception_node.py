@@ -10,23 +10,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
-from nav_msgs.msg import Odometry
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
-from std_msgs.msg import Header, String
-from tf2_msgs.msg import TFMessage
+from sensor_msgs.msg import Image
+from std_msgs.msg import Header
 
 from r4_ros import msg
 from r4_ros.adapters.embedders import make_embedder
 from r4_ros.adapters.segmenters import model_segmenter, set_confidence
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, RefusalReason
+from r4_ros.core.intervals import seconds
 from r4_ros.core.model import Frame
 from r4_ros.core.ports import Segmenter
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.annotate import annotated, image_message
 from r4_ros.nodes.base import R4Node, run
 from r4_ros.nodes.diagnostics import Report
+from r4_ros.nodes.health import CameraHealth
+from r4_ros.nodes.inputs import input_topics
 from r4_ros.nodes.memory_link import MemoryLink
 from r4_ros.nodes.tf import make_buffer
 from r4_ros.nodes.worker import Worker
@@ -47,13 +47,15 @@ class ToldRefusals(Refusals):
     Not those for their order: a second image of a stamp says nothing of what becomes of the first.
     """
 
-    def __init__(self, tell: Callable[[int, Exception], None]) -> None:
+    def __init__(self, tell: Callable[[int, Exception], None], health: CameraHealth) -> None:
         super().__init__()
         self._tell = tell
+        self._health = health
 
     def add(self, error: FrameRefused) -> None:
         """Count one refused frame and tell of it."""
         super().add(error)
+        self._health.refused(error.reason)
         if error.stamp_ns is not None and error.reason is not RefusalReason.OUT_OF_ORDER:
             self._tell(error.stamp_ns, error)
 
@@ -94,54 +96,20 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         """Listen to the camera, the poses and memory."""
         transforms = make_buffer(self.config.reorder_s)
         self.get_logger().info(f"transform buffer: {transforms.name}")
-        self._stream = Stream(self.pipeline.config, ToldRefusals(self._tell_refusal), transforms)
+        self._health = CameraHealth()
+        self._stream = Stream(self.pipeline.config, ToldRefusals(self._tell_refusal, self._health), transforms)
         if self.config.label_legend:
             self._stream.legend = load_legend(self.config.label_legend)
         self._frames: Worker[Capture] = self.worker(
             "r4-perception", self._process, self.config.queue_size, self._on_drop
         )
-        for role, kind, topic, profile in self._inputs():
+        for role, kind, topic, profile in input_topics(self.config):
             self.subscribe(kind, topic, partial(self._on_message, role), profile)
         self.subscribe(msg.ObservationAck, "memory/acks", self._on_ack, qos.EVENTS)
         self.subscribe(msg.ObjectEntryArray, "memory/entries", self._on_entries, qos.LATCHED)
         self.subscribe(msg.ObjectEntryArray, "memory/entries_delta", self._on_delta, qos.EVENTS)
         self.every(EXPIRE_PERIOD_S, lambda: self._offer(self._stream.expire(time.monotonic())))
         self.every(RESEND_PERIOD_S, self._resend)
-
-    def _inputs(self) -> list[tuple[str, Any, str, Any]]:
-        """Role, type, topic and QoS of everything that the stream takes with this configuration."""
-        color = (
-            (CompressedImage, "color/image_raw/compressed") if self.config.compressed else (Image, "color/image_raw")
-        )
-        inputs = [
-            ("color", *color, qos.SENSOR),
-            ("color_info", CameraInfo, "color/camera_info", qos.CAMERA_INFO),
-            *self._depth_inputs(),
-            ("tf", TFMessage, "/tf", qos.TF),
-            ("tf_static", TFMessage, "/tf_static", qos.TF_STATIC),
-        ]
-        if self.config.segmenter == "label_image":
-            inputs.append(("label", Image, "label/image_raw", qos.SENSOR))
-            if not self.config.label_legend:
-                inputs.append(("label_info", String, "label/label_info", qos.LATCHED))
-        if self.config.pose_source == "odometry":
-            inputs.append(("odometry", Odometry, "odom", qos.SENSOR))
-        elif self.config.pose_source == "pose":
-            inputs.append(("pose", PoseStamped, "pose", qos.SENSOR))
-        return inputs
-
-    def _depth_inputs(self) -> list[tuple[str, Any, str, Any]]:
-        if self.config.depth_source == "cloud":
-            return [("cloud", PointCloud2, "cloud", qos.SENSOR)]
-        depth = (
-            (CompressedImage, "depth/image_raw/compressedDepth")
-            if self.config.depth_compressed
-            else (Image, "depth/image_raw")
-        )
-        return [
-            ("depth", *depth, qos.SENSOR),
-            ("depth_info", CameraInfo, "depth/camera_info", qos.CAMERA_INFO),
-        ]
 
     def cleanup(self) -> None:
         """Free the models."""
@@ -157,6 +125,7 @@ class PerceptionNode(R4Node[PerceptionConfig]):
     # Frames.
 
     def _on_message(self, role: str, message: Any) -> None:
+        self._health.received(role)
         self._offer(self._stream.add(role, message))
 
     def _offer(self, captures: Sequence[Capture]) -> None:
@@ -178,6 +147,8 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         message = convert.frame_to_msg(frame)
         self._link.sent(frame.sequence, message)
         self._observations.publish(message)
+        age_ns = self.get_clock().now().nanoseconds - frame.stamp_ns
+        self._health.done(seconds(age_ns), self.pipeline.timings_s.get("segment", 0.0))
         self.counts.add("frames")
         self.counts.add("observations", len(frame.observations))
         if self.config.annotate and self._annotated.get_subscription_count():
@@ -225,27 +196,36 @@ class PerceptionNode(R4Node[PerceptionConfig]):
     # Diagnostics.
 
     def report(self) -> Report:
-        """What doesn't arrive, what was refused and why."""
+        """What doesn't arrive, what was refused and why, how fast it all goes."""
         stream = self._stream
+        topics = {item.role: self.resolve_topic_name(item.topic) for item in input_topics(self.config)}
         problems = [
-            f"nothing received on {self.resolve_topic_name(topic)}"
-            for role, _, topic, _ in self._inputs()
+            f"nothing received on {topic}"
+            for role, topic in topics.items()
             if not stream.received.get(role) and role not in ("tf_static", "depth_info")
         ]
+        health = self._health.report(self.config, topics)
         refused = stream.refusals.by_reason()
-        if refused and not self.counts["frames"]:
+        if refused and (health.refusing or not self.counts["frames"]):
             problems += [f"{reason.value}: {text}" for reason, text in stream.refusals.messages.items()]
         if self._link.refusal:
             problems.append(f"memory refuses: {self._link.refusal}")
         elif self._link.unacknowledged > self.config.queue_size:
             problems.append(f"{self._link.unacknowledged} frames are not acknowledged by memory")
-        values: dict[str, object] = {f"received.{role}": count for role, count in stream.received.items()}
-        values.update({f"refused.{reason}": count for reason, count in refused.items()})
+        return Report([*problems, *health.warnings], self._values(topics) | health.values, health.errors)
+
+    def _values(self, topics: dict[str, str]) -> dict[str, object]:
+        stream = self._stream
+        values: dict[str, object] = {f"topic.{role}": topic for role, topic in topics.items()}
+        values["camera"] = self.config.camera
+        values.update({f"received.{role}": count for role, count in stream.received.items()})
+        values.update({f"refused.{reason}": count for reason, count in stream.refusals.by_reason().items()})
         values.update({f"offset_s.{role}": offset for role, offset in stream.offsets_s.items()})
         values.update({f"time_s.{stage}": spent for stage, spent in self.pipeline.timings_s.items()})
-        values["transform_buffer"] = stream.transforms.name
-        values.update({"session": stream.session, "unacknowledged": self._link.unacknowledged, "lost": self._link.lost})
-        return Report(problems, values)
+        values.update({"transform_buffer": stream.transforms.name, "session": stream.session})
+        values.update({"queue": self._frames.pending, "unacknowledged": self._link.unacknowledged})
+        values.update({"lost": self._link.lost, "too_few_points": self.pipeline.too_few_points})
+        return values
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -18,6 +18,7 @@ from r4_ros.perception.capture import Capture, Placement
 from r4_ros.perception.clouds import cloud_depth, decode_cloud
 from r4_ros.perception.color import MAX_SAMPLES, color_names, white_level
 from r4_ros.perception.images import decode_color, decode_depth, decode_labels
+from r4_ros.perception.keyframes import Keyframes
 from r4_ros.perception.label_segmenter import LabelSegmenter
 from r4_ros.perception.lift import Lifted, lift, measured_area
 from r4_ros.perception.registration import along_axis, pinhole, rectify, register
@@ -41,6 +42,7 @@ class Pipeline:
         self.timings_s: dict[str, float] = {}  # stages of the last frame
         self.segments: list[Segment] = []  # of the last frame, for an annotated image
         self.image: RgbdImage | None = None  # of the last frame
+        self._keyframes = Keyframes()
         self._segmenter = segmenter
         self._embedder = embedder
         self._embeddings: dict[str, Embedding] = {}
@@ -55,11 +57,20 @@ class Pipeline:
 
     def process(self, capture: Capture, entries: Sequence[PlacedEntry] = ()) -> Frame:
         """The frame record of a capture. Raises FrameRefused; then nothing of it may be stored."""
+        placement = capture.placement
         try:
-            return self.observe(self.decode(capture), capture.placement, entries)
+            if not self._keyframes.is_due(placement, self.config) and not self._shows_change(capture):
+                raise FrameRefused(RefusalReason.NOT_KEYFRAME, "nothing new since the last frame (keyframe_period_s)")
+            image = self.decode(capture)
+            self._keyframes.keep(placement, image.color, self.config)
+            return self.observe(image, placement, entries)
         except FrameRefused as error:
             error.stamp_ns = capture.placement.stamp_ns
             raise
+
+    def _shows_change(self, capture: Capture) -> bool:
+        color = rectify(capture.color_camera, decode_color(capture.color), smooth=True)
+        return self._keyframes.shows_change(color, self.config)
 
     def decode(self, capture: Capture) -> RgbdImage:
         """Colour with depth registered to it, both without lens distortion. Raises FrameRefused."""

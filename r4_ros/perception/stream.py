@@ -178,7 +178,7 @@ class Stream:
 
     def _on_pose(self, message: Any) -> None:
         if self.config.pose_source == "pose":
-            self._on_source(message, self._placer.name(self.config.base_frame) or self._color_frame())
+            self._on_source(message, self._placer.name(self.config.base_frame) or self.color_frame)
 
     def _on_source(self, message: Any, child: str) -> None:
         """A pose topic stands in for the dynamic transform of its child frame."""
@@ -286,6 +286,12 @@ class Stream:
             raise info
         return frame or info[0], info[1]
 
-    def _color_frame(self) -> str:
+    def name(self, frame: str) -> str:
+        """A frame's name in this robot's TF."""
+        return self._placer.name(frame)
+
+    @property
+    def color_frame(self) -> str:
+        """The colour camera's frame, as far as its camera_info or the configuration tells; '': not yet."""
         info = self._infos.get("color")
         return clean(self.config.camera_frame) or (info[0] if isinstance(info, tuple) else "")

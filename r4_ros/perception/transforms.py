@@ -126,6 +126,10 @@ class TransformBuffer(Transforms):
         super().__init__(history_s, reorder_s, max_gap_s)
         self._tracks: dict[str, _Track] = {}
 
+    def newest(self) -> dict[str, int]:
+        """Stamp of the newest transform of each moving pair, by 'parent -> child'."""
+        return {f"{t.parent} -> {child}": t.stamps[-1] for child, t in self._tracks.items() if not t.static}
+
     def forget_after(self, stamp_ns: int) -> None:
         """Drop the histories of frames that haven't noticed yet that time went back."""
         limit = stamp_ns + self._reorder_ns

@@ -68,7 +68,11 @@ def test_the_parameter_file_gives_every_default(node: str) -> None:
     assert build(NODES[node], values) == NODES[node]()
 
 
-@pytest.mark.parametrize("module", sorted((ROOT / "r4_ros" / "nodes").glob("*_node.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "module",
+    sorted([*(ROOT / "r4_ros" / "nodes").glob("*_node.py"), ROOT / "r4_ros" / "nodes" / "inputs.py"]),
+    ids=lambda p: p.stem,
+)
 def test_every_topic_and_service_stands_in_the_docs(module: Path) -> None:
     source = module.read_text(encoding="utf-8")
     names = set(re.findall(r'"((?:memory|perception|reasoner|experience|color|depth|label)/[\w/]+)"', source))

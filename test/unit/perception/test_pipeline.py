@@ -247,3 +247,13 @@ def test_distances_are_turned_into_depth_where_the_parameter_says_so(messages: A
     radial = places(pipeline(depth_model="radial").process(shot))
     np.testing.assert_allclose(radial["bin"], planar["bin"], atol=1e-3)
     assert np.linalg.norm(places(pipeline().process(shot))["bin"] - planar["bin"]) > 0.02
+
+
+def test_between_keyframes_the_segmenter_rests(messages: Any, scene: Any) -> None:
+    p = pipeline(keyframe_period_s=1.0)
+    shot = capture(messages, scene)
+    assert p.process(shot).sequence == 1
+    with pytest.raises(FrameRefused) as refused:
+        p.process(replace(shot, placement=replace(PLACEMENT, stamp_ns=5_100_000_000)))
+    assert (refused.value.reason, refused.value.stamp_ns) == (RefusalReason.NOT_KEYFRAME, 5_100_000_000)
+    assert p.process(replace(shot, placement=replace(PLACEMENT, stamp_ns=6_000_000_000))).sequence == 2
