@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from r4_ros.core.config import PerceptionConfig
 
 TOPIC_OPTIONS = ("color", "depth", "cloud", "label", "color_info", "depth_info", "label_info", "odometry", "pose")
+FINISH_S = 600.0  # for descriptions that are still being written at the end
 PANEL = "Topics (found by type and name where not given)"
 
 
@@ -172,6 +173,7 @@ def _segmenter(config: PerceptionConfig) -> Any:
 def _ingest(source: Recording, config: PerceptionConfig, db: Path) -> dict[str, Any]:
     """Feed the recording to the rooms themselves; no ROS graph."""
     from r4_ros.adapters.embedders import make_embedder
+    from r4_ros.adapters.vision_models import make_vision
     from r4_ros.bridges.replay import replay as replay_into
     from r4_ros.bridges.replay import writer_of
     from r4_ros.core.config import MemoryConfig
@@ -180,16 +182,19 @@ def _ingest(source: Recording, config: PerceptionConfig, db: Path) -> dict[str, 
     from r4_ros.perception.stream import Stream
 
     embed = make_embedder(config.embedder)
-    pipeline = Pipeline(config, _segmenter(config), embed, writer_of(source))
+    pipeline = Pipeline(config, _segmenter(config), embed, writer_of(source), make_vision(config))
     pipeline.load()
     memory_config = MemoryConfig(agent_id=config.agent_id, embedder=config.embedder)
     try:
         with open_library(db, memory_config, embed) as library, progress(_frames_in(source)) as advance:
             stream = Stream(config)
+            pipeline.appearance.deliver, pipeline.appearance.tell = library.ingest, library.add_episode
             report = replay_into(
                 source, library, stream, pipeline, lambda done: advance(done.frames, sum(done.refused.values()))
             )
-            entries = len(library.entries())
+            if not pipeline.appearance.finish(FINISH_S):
+                print(f"r4: things are left without descriptions: {pipeline.appearance.trouble}", file=sys.stderr)
+            entries, vision = len(library.entries()), pipeline.appearance.counts()
     finally:
         pipeline.close()
     for reason, message in stream.refusals.messages.items():
@@ -200,6 +205,7 @@ def _ingest(source: Recording, config: PerceptionConfig, db: Path) -> dict[str, 
         "absent": report.absent,
         "entries": entries,
         "refused": report.refused,
+        "vision": vision,
         "wall_s": round(report.wall_s, 3),
         "db": str(db),
         "agent": config.agent_id,

@@ -49,8 +49,16 @@ def view(
     ] = "",
     size: Annotated[int, typer.Option(help="width in pixels", min=400, max=8000)] = 1600,
     agents: Annotated[str, typer.Option(help="only these agents, separated by commas")] = "",
+    thing: Annotated[
+        str, typer.Option(help="instead: the newest picture of this thing, by its label or entry id", metavar="NAME")
+    ] = "",
 ) -> None:
     """Look at a memory from above: rooms, the robots' ways, things, and what was moved or is gone."""
+    if thing:
+        from r4_ros.cli.pictures import save_picture
+
+        typer.echo(save_picture(db, thing, out))
+        return
     from r4_ros.cli.picture import draw
     from r4_ros.core.config import MemoryConfig
     from r4_ros.memory.library import open_library

@@ -127,6 +127,23 @@ class PerceptionConfig:
     )
     annotate: bool = param(True, "publish an annotated image while somebody subscribes", live=True)
     embedder: str = param("minilm", "text embedder", choices=("minilm", "none"))
+    crops: bool = param(True, "send pictures of things to memory")
+    crop_period_s: float = param(30.0, "a fresh picture of a thing in view after", unit="s", low=1.0)
+    vision: str = param(
+        "none",
+        "who writes descriptions of things: nobody (label, colour and size are told), a server that speaks OpenAI's "
+        "protocol, or a model in this process",
+        choices=("none", "server", "transformers"),
+    )
+    vision_model: str = param("", "its name on the server or the hub, or a folder written by save_pretrained")
+    vision_url: str = param("http://127.0.0.1:8000/v1", "the server's API")
+    vision_key_variable: str = param("", "environment variable that holds the server's key; empty: none")
+    allow_remote: bool = param(False, "pictures may go to a server on another host")
+    vision_rate_hz: float = param(2.0, "the model is asked at most this often", unit="Hz", low=0.01, high=1000.0)
+    vision_timeout_s: float = param(20.0, "for its replies", unit="s", low=0.1, high=600.0)
+    caption_period_s: float = param(
+        0.0, "with a vision model: what happened is told as an episode this often; 0: never", unit="s", low=0.0
+    )
     check_absence: bool = param(True, "look whether remembered things are still at their place", live=True)
 
     def conflicts(self) -> list[str]:

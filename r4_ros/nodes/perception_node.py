@@ -16,10 +16,11 @@ from std_msgs.msg import Header
 from r4_ros import msg
 from r4_ros.adapters.embedders import make_embedder
 from r4_ros.adapters.segmenters import model_segmenter, set_confidence
+from r4_ros.adapters.vision_models import make_vision
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.intervals import seconds
-from r4_ros.core.model import Frame
+from r4_ros.core.model import Episode, Frame
 from r4_ros.core.ports import Segmenter
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.annotate import annotated, image_message
@@ -83,14 +84,17 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         embedder = make_embedder(config.embedder)
         if embedder is not None:
             embedder.embed(["thing"])  # loads the model now, not with the first frame
-        self._pipeline = Pipeline(config, self._segmenter, embedder, self.writer)
+        self._pipeline = Pipeline(config, self._segmenter, embedder, self.writer, make_vision(config))
         self._pipeline.sequence = sequence
-        self._pipeline.load()
+        self._pipeline.appearance.deliver, self._pipeline.appearance.tell = self._publish, self._tell_episode
         self._link = MemoryLink()
         self._observations = self.advertise(msg.ObservationArray, "perception/observations", qos.OBSERVATIONS)
         self._refused = self.advertise(msg.ObservationAck, "perception/refused", qos.EVENTS)
         self._annotated = self.advertise(Image, "perception/annotated", qos.SENSOR)
+        if config.vision != "none" and config.caption_period_s > 0:
+            self._episodes = self.advertise(msg.Episode, "memory/episodes", qos.EVENTS)
         self._acknowledgers = 0
+        self._pipeline.load()
 
     def activate(self) -> None:
         """Listen to the camera, the poses and memory."""
@@ -144,15 +148,22 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         except Exception as error:
             self._tell_refusal(capture.placement.stamp_ns, error)
             raise
-        message = convert.frame_to_msg(frame)
-        self._link.sent(frame.sequence, message)
-        self._observations.publish(message)
+        self._publish(frame)
         age_ns = self.get_clock().now().nanoseconds - frame.stamp_ns
         self._health.done(seconds(age_ns), self.pipeline.timings_s.get("segment", 0.0))
         self.counts.add("frames")
         self.counts.add("observations", len(frame.observations))
         if self.config.annotate and self._annotated.get_subscription_count():
             self._publish_annotated(frame)
+
+    def _publish(self, frame: Frame) -> None:
+        """Publish a record; the same once more when descriptions of its things have come, then on their own thread."""
+        message = convert.frame_to_msg(frame)
+        self._link.sent(frame.sequence, message)
+        self._observations.publish(message)
+
+    def _tell_episode(self, episode: Episode) -> None:
+        self._episodes.publish(convert.episode_to_msg(episode))
 
     def _publish_annotated(self, frame: Frame) -> None:
         if self.pipeline.image is not None:
@@ -208,6 +219,8 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         refused = stream.refusals.by_reason()
         if refused and (health.refusing or not self.counts["frames"]):
             problems += [f"{reason.value}: {text}" for reason, text in stream.refusals.messages.items()]
+        if self.pipeline.appearance.trouble:
+            problems.append(f"no descriptions: {self.pipeline.appearance.trouble}")
         if self._link.refusal:
             problems.append(f"memory refuses: {self._link.refusal}")
         elif self._link.unacknowledged > self.config.queue_size:
@@ -222,6 +235,7 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         values.update({f"refused.{reason}": count for reason, count in stream.refusals.by_reason().items()})
         values.update({f"offset_s.{role}": offset for role, offset in stream.offsets_s.items()})
         values.update({f"time_s.{stage}": spent for stage, spent in self.pipeline.timings_s.items()})
+        values.update(self.pipeline.appearance.counts())
         values.update({"transform_buffer": stream.transforms.name, "session": stream.session})
         values.update({"queue": self._frames.pending, "unacknowledged": self._link.unacknowledged})
         values.update({"lost": self._link.lost, "too_few_points": self.pipeline.too_few_points})

@@ -12,7 +12,7 @@ from pathlib import Path
 from r4_ros.core.errors import InvalidArgument
 
 NODES = ("perception", "memory", "reasoner", "experience")
-MEMORY_TOPICS = ("memory/acks", "memory/entries", "memory/entries_delta", "memory/retrieve")
+MEMORY_TOPICS = ("memory/acks", "memory/entries", "memory/entries_delta", "memory/episodes", "memory/retrieve")
 
 
 @dataclass(frozen=True)

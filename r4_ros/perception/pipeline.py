@@ -13,7 +13,8 @@ import numpy.typing as npt
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Embedding, Float32Array, Frame, Intrinsics, Observation, PlacedEntry
-from r4_ros.core.ports import Embedder, RgbdImage, Segment, Segmenter
+from r4_ros.core.ports import Embedder, RgbdImage, Segment, Segmenter, VisionModel
+from r4_ros.perception.appearance import Appearance
 from r4_ros.perception.capture import Capture, Placement
 from r4_ros.perception.clouds import cloud_depth, decode_cloud
 from r4_ros.perception.color import MAX_SAMPLES, color_names, white_level
@@ -33,7 +34,12 @@ class Pipeline:
     """
 
     def __init__(
-        self, config: PerceptionConfig, segmenter: Segmenter, embedder: Embedder | None, writer: str = ""
+        self,
+        config: PerceptionConfig,
+        segmenter: Segmenter,
+        embedder: Embedder | None,
+        writer: str = "",
+        vision: VisionModel | None = None,
     ) -> None:
         self.config = config
         self.writer = writer
@@ -45,14 +51,17 @@ class Pipeline:
         self._keyframes = Keyframes()
         self._segmenter = segmenter
         self._embedder = embedder
-        self._embeddings: dict[str, Embedding] = {}
+        self._embeddings: dict[str, Embedding | None] = {}
+        self.appearance = Appearance(config, self._embed, vision)
 
     def load(self) -> None:
-        """Load the segmenter's model. Raises Unavailable or InvalidArgument."""
+        """Load the models. Raises Unavailable, InvalidArgument or NotPermitted."""
         self._segmenter.load()
+        self.appearance.load()
 
     def close(self) -> None:
-        """Free what the segmenter took."""
+        """Free what the models took."""
+        self.appearance.close()
         self._segmenter.close()
 
     def process(self, capture: Capture, entries: Sequence[PlacedEntry] = ()) -> Frame:
@@ -108,6 +117,8 @@ class Pipeline:
             segments = self._segment(image)
         with self._stage("lift"):
             observations = self._lift(image, segments, placement)
+        with self._stage("picture"):
+            observations = self.appearance.attach(image, segments, observations, placement)
         with self._stage("visibility"):
             view = view_of(depth, image.intrinsics, config.min_depth_m, config.max_depth_m)
             if config.check_absence and entries:
@@ -124,7 +135,7 @@ class Pipeline:
                 )
         self.sequence += 1
         self.segments, self.image = segments, image
-        return Frame(
+        frame = Frame(
             agent_id=config.agent_id,
             camera=config.camera,
             writer=self.writer,
@@ -141,6 +152,9 @@ class Pipeline:
             pose_covariance=placement.pose_covariance,
             observations=observations,
         )
+        with self._stage("ask"):
+            self.appearance.made(image, frame)
+        return frame
 
     def _in_my_map(self, entry: PlacedEntry) -> bool:
         """Without a map id the agent has maps of its own, which memory names '<agent>/<session>'."""
@@ -189,12 +203,15 @@ class Pipeline:
         )
 
     def _embedding(self, label: str) -> Embedding | None:
-        if self._embedder is None:
-            return None
         known = self._embeddings.get(label)
         if known is None:
-            known = self._embeddings[label] = Embedding(self._embedder.name, self._embedder.embed([label])[0])
+            known = self._embeddings[label] = self._embed(label)
         return known
+
+    def _embed(self, text: str) -> Embedding | None:
+        if self._embedder is None:
+            return None
+        return Embedding(self._embedder.name, self._embedder.embed([text])[0])
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
+from chat_double import chat_double, says
 from diagnostic_msgs.msg import DiagnosticArray
 from scene import HEIGHT, WIDTH, frames_of, label_names
 from sensor_msgs.msg import Image
@@ -20,6 +21,7 @@ from r4_ros.core import model as m
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.memory_node import MemoryNode
 from r4_ros.nodes.perception_node import PerceptionNode
+from r4_ros.perception import appearance
 
 pytestmark = pytest.mark.ros
 SECOND = m.NS_PER_S
@@ -157,3 +159,51 @@ def test_live_parameters_reach_the_pipeline(graph: Any, perception: PerceptionNo
     assert perception.set_parameters_atomically([Parameter("check_absence", value=False)]).successful
     assert not perception.pipeline.config.check_absence
     assert perception.pipeline.config.agent_id == "robot"
+
+
+def test_descriptions_and_captions_reach_memory_after_the_records(
+    graph: Any, memory: MemoryNode, until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appearance, "MIN_SIDE", 8)  # the cup has 10 pixels
+
+    def say(body: dict[str, Any]) -> str:
+        pictures = [part for part in body["messages"][-1]["content"] if part["type"] == "image_url"]
+        return "A red cup stands on its own." if len(pictures) == 1 else "A red cup is looked at for a while."
+
+    with chat_double(says(say)) as server:
+        node = graph.make(
+            PerceptionNode,
+            agent_id="robot",
+            segmenter="label_image",
+            embedder="none",
+            map_id="home",
+            vision="server",
+            vision_url=server.url,
+            vision_model="tiny",
+            caption_period_s=4.0,
+        )
+        graph.active(node)
+        assert run(frames_of([n * SECOND for n in range(10, 15)])).refused == 0
+        until(lambda: [e.description for e in memory.library.entries()] == ["A red cup stands on its own."])
+        until(lambda: memory.counts["episodes"] == 1)
+        until(lambda: node._link.unacknowledged == 0)
+        found = memory.library.retrieve(m.Query(text="red cup", with_episodes=True))
+        assert [e.text for e in found.episodes] == ["A red cup is looked at for a while."]
+        assert found.entries[0].count == 5
+        values = node.report().values
+        assert values["described.taken"] == 1 and values["captions.taken"] == 1
+
+
+def test_a_server_elsewhere_isn_t_told_what_the_robot_sees(graph: Any) -> None:
+    node = graph.make(
+        PerceptionNode,
+        agent_id="robot",
+        segmenter="label_image",
+        embedder="none",
+        vision="server",
+        vision_model="tiny",
+        vision_url="https://api.example.com/v1",
+        autostart=False,
+    )
+    node.trigger_configure()
+    assert node.state == "unconfigured" and "set allow_remote to true" in node.trouble

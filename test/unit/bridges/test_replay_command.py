@@ -51,7 +51,8 @@ def test_one_json_document(app: typer.Typer, bag: Path, tmp_path: Path) -> None:
     result = json.loads(done.stdout)
     assert result.pop("wall_s") >= 0
     assert result == {
-        "frames": 5, "observations": 5, "absent": 0, "entries": 1, "refused": {}, "db": str(db), "agent": "walle"
+        "frames": 5, "observations": 5, "absent": 0, "entries": 1, "refused": {}, "db": str(db), "agent": "walle",
+        "vision": {},
     }  # fmt: skip
     with open_library(db, MemoryConfig(agent_id="walle"), None, read_only=True) as library:
         [entry] = library.placed()

@@ -108,7 +108,7 @@ def test_things_stand_where_they_stand(
 
 
 def test_the_frame_record_says_who_when_and_from_where(messages: Any, scene: Any) -> None:
-    p = pipeline(camera="front", map_id="home")
+    p = pipeline(camera="front", map_id="home", crops=False)
     first, second = (p.process(capture(messages, scene)) for _ in range(2))
     assert (first.agent_id, first.camera, first.writer, first.map_id, first.map_frame) == (
         "robot", "front", "writer", "home", "map"
