@@ -21,12 +21,17 @@ class AnchorCorrectable(Correctable):
     _steadiness: Steadiness
 
     def correct_anchors(
-        self, agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose], map_id: str = ""
+        self,
+        agent_id: str,
+        stamps_ns: Sequence[int],
+        poses: Sequence[Pose],
+        map_id: str = "",
+        session: int | None = None,
     ) -> Correction:
         """A loop closure: the SLAM's nodes, with the robot's (base's) poses in the map as they are believed now.
 
-        Each node counts for the session, and the map, in which the agent was at its stamp (``map_id``: for that one
-        only); nodes between which memory has no frames are left out. Everything that hangs on the anchors moves along;
+        Each node counts for the session, and the map, in which the agent was at its stamp (``map_id``, ``session``: for
+        that one only); nodes between which memory has no frames are left out. What hangs on the anchors moves along;
         entries that thereby prove to be one are merged. Queries go on meanwhile. On return it survives kill -9.
 
         Raises InvalidArgument where no node lies on the agent's way, for equal stamps and impossible numbers,
@@ -34,17 +39,22 @@ class AnchorCorrectable(Correctable):
         """
         with self._writing:
             self._refuse_if_read_only()
-            anchors = self._anchor_corrector.prepare(agent_id, stamps_ns, poses, map_id)
-            correction = self._move(agent_id, anchors, "correction")
+            anchors = self._anchor_corrector.prepare(agent_id, stamps_ns, poses, map_id, session)
+            settles = agent_id in self._steadiness.unsettled()
+            correction = self._move(agent_id, anchors, "correction", also_none=settles)
             with self._lock:
                 self._steadiness.corrected(agent_id, moved=bool(anchors))
+                self._keep_beliefs()
             return correction
 
-    def _move(self, agent_id: str, anchors: list[Anchor], reason: str) -> Correction:
-        """Anchors of an agent stand elsewhere. Queries see all as before until they see all as it is now."""
-        if not anchors:
+    def _move(self, agent_id: str, anchors: list[Anchor], reason: str, also_none: bool = False) -> Correction:
+        """Anchors of an agent stand elsewhere. Queries see all as before until they see all as it is now.
+
+        ``also_none``: that none does is also worth a record.
+        """
+        if not anchors and not also_none:
             return Correction(agent_id, self._revision, 0)
-        moving = self._mover.prepare(anchors)
+        moving = self._mover.prepare(agent_id, anchors)
         with self._lock:
             merges = self._mover.apply(moving, self.newest_stamp(agent_id), self._revision + 1, reason)
             self._said.hide()
@@ -53,6 +63,11 @@ class AnchorCorrectable(Correctable):
             kept = {merge.kept.after.entry.entry_id: merge.kept.after.entry for merge in merges}
             changed = tuple(self._placed([entry for entry_id, entry in kept.items() if entry_id not in removed]))
             return Correction(agent_id, self._revision, len(anchors), changed, removed)
+
+    def _keep_beliefs(self) -> None:
+        """Store what a restart must know of agents whose SLAM made a step or was corrected."""
+        for belief in self._steadiness.changed():
+            self._store.keep_belief(belief)
 
     def unsettled(self) -> list[str]:
         """Agents whose SLAM made a step and hasn't settled yet, sorted."""

@@ -15,11 +15,12 @@ from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import Anchor, Pose
 from r4_ros.core.pose_array import PoseArray
+from r4_ros.memory.anchor_records import Passed
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.sessions import Sessions
-from r4_ros.memory.store import MemoryStore, Passed
+from r4_ros.memory.store import MemoryStore
 
-_SAME = 1e-6
+_SAME = 1e-5
 """Metres and rad; an anchor that would move by less stays as it is."""
 
 
@@ -41,14 +42,16 @@ class AnchorCorrector:
     def __init__(self, store: MemoryStore, sessions: Sessions, anchors: AnchorBook) -> None:
         self._store, self._sessions, self._anchors = store, sessions, anchors
 
-    def prepare(self, agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose], map_id: str) -> list[Anchor]:
+    def prepare(
+        self, agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose], map_id: str, only: int | None = None
+    ) -> list[Anchor]:
         """The anchors that move. Raises InvalidArgument, UnknownEntry; see ``Library.correct_anchors``."""
         stamps, fixed = checked_nodes(agent_id, stamps_ns, poses)
         if not self._sessions.of(agent_id):
             raise UnknownEntry(f"agent '{agent_id}' has no path to correct; known: {self._sessions.agents()}")
         order = np.argsort(stamps)
         moved, found, left = list[Anchor](), False, np.ones(len(stamps), np.bool_)
-        for session in reversed(self._sessions.of(agent_id)):
+        for session in reversed([s for s in self._sessions.of(agent_id) if only in (None, s.session)]):
             inside = order[left[order] & (session.first_ns <= stamps[order]) & (stamps[order] <= session.newest_ns)]
             left[inside] = False
             for key, path in self._paths(agent_id, session.session, stamps[inside], fixed[inside]):

@@ -18,6 +18,8 @@ from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.store import AnchorRecord
 
 _PORTION = 8192
+_NOISE = 1e-3
+"""Metres and rad; a correction by less is none."""
 
 _Stream = tuple[str, str, int, str]
 
@@ -153,9 +155,10 @@ def _believes_old_map(last: Anchor, frame: Frame) -> bool:
         return False
     motion = sensor_in_anchor(last, frame)
     old, new = compose(last.recorded_in_map, motion), compose(last.pose_in_map, motion)
-    return _apart(frame.sensor_in_map, old) < _apart(frame.sensor_in_map, new)
+    correction = apart(old, new)
+    return correction > _NOISE and apart(frame.sensor_in_map, old) < correction / 2
 
 
-def _apart(a: Pose, b: Pose) -> float:
+def apart(a: Pose, b: Pose) -> float:
     """Metres and rad together: 0 only for the same pose."""
     return math.dist(a.position, b.position) + rotation_angle(a.orientation, b.orientation)

@@ -14,7 +14,7 @@ from r4_ros.core.geometry import compose
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import Frame, Observation, Pose, Stay, Vec3, View, Visibility, observation_id
 from r4_ros.memory import happenings, observe, presence
-from r4_ros.memory.anchoring import AnchorBook, frame_in_anchor
+from r4_ros.memory.anchoring import AnchorBook, apart, frame_in_anchor
 from r4_ros.memory.associate import Associator
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index
@@ -29,6 +29,8 @@ from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFra
 from r4_ros.memory.working import EntryCache, Working
 
 _CLEAR_M = 0.3
+_SAME = 1e-4
+"""Metres and rad; a frame that was believed to be nearer to where its anchor puts it is simply there."""
 _MOST_TRACKS = 10_000
 
 
@@ -221,6 +223,7 @@ class Ingest:
             base_in_sensor=frame.base_in_sensor,
             view=view,
             prolongs=holding,
+            believed=frame.sensor_in_map if apart(frame.sensor_in_map, sensor_in_map) > _SAME else None,
         )
 
     def applied(self, change: FrameChange) -> None:

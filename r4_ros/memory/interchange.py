@@ -17,6 +17,7 @@ from r4_ros.core.model import (
     Region,
     View,
 )
+from r4_ros.memory.anchor_records import PathRecord
 
 Json = dict[str, Any]
 
@@ -142,6 +143,12 @@ def anchor_to_json(camera: str, a: Anchor) -> Json:
         "pose_in_map": pose_to_json(a.pose_in_map),
         "pose_in_odom": None if a.pose_in_odom is None else pose_to_json(a.pose_in_odom),
     }
+
+
+def path_to_json(p: PathRecord) -> Json:
+    """A correction of an agent's way: where its base was at some stamps, as was known from then on."""
+    nodes = [[stamp, *pose_to_json(pose)] for stamp, pose in zip(p.stamps_ns, p.poses, strict=True)]
+    return {"type": "path", "agent": p.agent_id, "session": p.session, "map_id": p.map_id, "nodes": nodes}
 
 
 def correction_to_json(r: CorrectionRecord) -> Json:

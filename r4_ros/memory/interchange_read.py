@@ -37,6 +37,7 @@ from r4_ros.core.model import (
     View,
     Visibility,
 )
+from r4_ros.memory.anchor_records import PathRecord
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -178,6 +179,15 @@ def correction_from_json(values: Json) -> tuple[EntryCorrection, int]:
     return said, f.take("stamp", _integer)
 
 
+def path_from_json(values: Json) -> tuple[PathRecord, int | None]:
+    """A correction of an agent's way, and the session that it is for (None: whichever each stamp lies in)."""
+    f = Fields(values, "path")
+    nodes = f.take("nodes", lambda nodes: [_node(node) for node in _list(nodes)])
+    session = f.take("session", _integer, None)
+    stamps, poses = tuple(stamp for stamp, _ in nodes), tuple(pose for _, pose in nodes)
+    return PathRecord(f.take("agent", _text), session or 0, f.take("map_id", _string, ""), stamps, poses), session
+
+
 def region_from_json(values: Json) -> Region:
     """A named region."""
     f = Fields(values, "region")
@@ -247,6 +257,11 @@ def _pose(value: Any) -> Pose:
         raise ValueError(f"the quaternion (x y z w) must have length 1, not {length:g}")
     turn = (v[3], v[4], v[5], v[6])
     return Pose((v[0], v[1], v[2]), turn if abs(length - 1) < 1e-6 else normalized(turn))
+
+
+def _node(value: Any) -> tuple[int, Pose]:
+    stamp, *pose = _list(value)
+    return _integer(stamp), _pose(pose)
 
 
 def _box(value: Any) -> tuple[Vec3, tuple[float, float, float, float] | None, Vec3]:

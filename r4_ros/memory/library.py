@@ -98,7 +98,7 @@ class Library(AnchorCorrectable, Episodic):
         self._said = Said(self._index, self._cache, config)
         self._corrector = Corrector(store, self._index, self._cache, self._anchors, self._said, embedder)
         self._placer = Placer(self._index, self._sessions, config)
-        self._steadiness = Steadiness(self._anchors, config)
+        self._steadiness = Steadiness(self._anchors, config, store.beliefs())
         self._ingest = Ingest(
             store, self._anchors, self._index, self._coverage, self._cache, self._steadiness, config, self._said
         )
@@ -195,6 +195,7 @@ class Library(AnchorCorrectable, Episodic):
                 change = replace(change, known=True)
             change = with_pictures(change, pictures, self._config.crops_mb * 1_000_000)
             self._store.write_frame(change)
+            self._keep_beliefs()
             self._sessions.commit(admission)
             return self._with(settled, self._applied(frame, change))
 

@@ -25,7 +25,7 @@ from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.merging import MergeContext, combined, may_merge, void_events
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
-from r4_ros.memory.store import EntryChange, MemoryStore, MergeChange, StoredEntry
+from r4_ros.memory.store import AnchorChange, EntryChange, MemoryStore, MergeChange, StoredEntry
 from r4_ros.memory.working import EntryCache
 
 _MOST_CELLS = 1024
@@ -191,6 +191,7 @@ def _wide(interval: Interval) -> Interval:
 class Moving:
     """Anchors as they will stand, where everything is then, and what came near to each other; nothing is changed."""
 
+    agent_id: str
     anchors: Sequence[Anchor]
     beside: Index
     pairs: Sequence[tuple[int, int]]
@@ -208,17 +209,20 @@ class AnchorMover:
     ) -> None:
         self._store, self._anchors, self._index, self._cache, self._merger = store, anchors, index, cache, merger
 
-    def prepare(self, anchors: Sequence[Anchor]) -> Moving:
-        """Work out what a move of anchors means; queries may go on meanwhile."""
+    def prepare(self, agent_id: str, anchors: Sequence[Anchor]) -> Moving:
+        """Work out what a move of an agent's anchors means; queries may go on meanwhile."""
         moved = np.zeros(len(self._anchors), np.bool_)
         moved[[anchor.anchor_id for anchor in anchors]] = True
         beside, slots = self._index.beside(self._anchors.moved(anchors), moved)
-        return Moving(anchors, beside, self._merger.pairs(beside, slots))
+        return Moving(agent_id, anchors, beside, self._merger.pairs(beside, slots))
 
     def apply(self, moving: Moving, stamp_ns: int, revision: int, reason: str) -> list[MergeChange]:
         """Store it and let queries see it, all of it or nothing; gives the merges. The caller keeps queries out."""
         merges = self._merger.plan(moving.beside, moving.pairs, stamp_ns, revision, reason)
-        self._store.write_anchor_correction(moving.anchors, merges, revision)
+        before = tuple(self._anchors[anchor.anchor_id].pose_in_map for anchor in moving.anchors)
+        anchors = tuple(moving.anchors)
+        change = AnchorChange(moving.agent_id, reason, revision, anchors, before, tuple(merges))
+        self._store.write_anchor_correction(change)
         self._anchors.take(moving.beside.anchors)
         self._index.take_places(moving.beside)
         apply_merges(merges, self._index, self._cache)

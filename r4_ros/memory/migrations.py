@@ -130,4 +130,15 @@ MIGRATIONS: tuple[Migration, ...] = (
             stamp_ns INTEGER NOT NULL, jpeg BLOB NOT NULL)""",
         "CREATE INDEX crop_slot ON crop(slot)",
     ),
+    (
+        "ALTER TABLE frame ADD COLUMN believed BLOB",
+        """CREATE TABLE shift(
+            shift_no INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, reason TEXT NOT NULL, frame_id INTEGER NOT NULL,
+            correction_no INTEGER NOT NULL, revision INTEGER NOT NULL, anchors BLOB NOT NULL, before BLOB NOT NULL)""",
+        """CREATE TABLE steadiness(
+            agent_id TEXT NOT NULL, session INTEGER NOT NULL, map_id TEXT NOT NULL, belief TEXT NOT NULL,
+            PRIMARY KEY(agent_id, session, map_id)) WITHOUT ROWID""",
+        "ALTER TABLE merge ADD COLUMN kept_after TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE merge ADD COLUMN undone_by INTEGER NOT NULL DEFAULT 0",
+    ),
 )

@@ -1,50 +1,73 @@
-"""The frames in the SQLite store, as they came: read for an export, and pruned."""
+"""The frames in the SQLite store, as they came, and what was corrected in between: read for an export."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
 
 from r4_ros.core.geometry import compose
-from r4_ros.core.model import NO_COVARIANCE, Anchor, Embedding, Frame, Observation, View, Visibility
-from r4_ros.memory.codec import unpack_box, unpack_depth, unpack_matrix3, unpack_pose, unpack_vector
+from r4_ros.core.model import NO_COVARIANCE, Anchor, CorrectionRecord, Embedding, Frame, Observation, View, Visibility
+from r4_ros.memory.anchor_records import PathRecord
+from r4_ros.memory.codec import unpack_box, unpack_depth, unpack_known_pose, unpack_matrix3, unpack_pose, unpack_vector
 from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.sqlite_shifts import Shifts
 from r4_ros.memory.store import KeptFrame
 
 _FRAMES = """SELECT frame_id, s.agent_id, s.camera, w.writer, f.sequence, w.writer_session, f.stamp_ns, s.map_id,
     s.map_frame, s.sensor_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor, s.horizontal_fov, s.vertical_fov,
-    s.min_depth, s.max_depth, f.rows, f.depth, f.until_ns
+    s.min_depth, s.max_depth, f.rows, f.depth, f.until_ns, f.believed
     FROM frame f JOIN stream s USING(stream_id) JOIN writer w USING(writer_no) ORDER BY frame_id"""
 _OBSERVATIONS = """SELECT frame_id, idx, o.label, box, covariance, o.visibility, o.confidence, track_id, o.description,
     o.attributes, image, entry_id FROM observation o LEFT JOIN entry USING(slot) ORDER BY frame_id, idx"""
 
 
 class History:
-    """All frames in the order in which they came, as far as the store kept them."""
+    """All frames, and what was corrected in between, in the order in which they came, as far as the store kept them."""
 
-    def __init__(self, file: SqliteFile, anchors: Mapping[int, Anchor]) -> None:
+    def __init__(
+        self, file: SqliteFile, anchors: dict[int, Anchor], said: Sequence[tuple[int, CorrectionRecord]]
+    ) -> None:
         self._file, self._anchors = file, anchors
+        self._said, self._shifts = list(said), Shifts(file, anchors)
         self._vectors: dict[str, Embedding | None] = {}
         self._kept: dict[tuple[str, str], tuple[int, int, str]] = {}
 
-    def frames(self) -> Iterator[KeptFrame]:
-        """Frame after frame; see ``MemoryStore.history``."""
+    def all(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
+        """One after the other; see ``MemoryStore.history``."""
         groups = groupby(self._file.iterate(_OBSERVATIONS), key=itemgetter(0))
         group = next(groups, None)
         for row in self._file.iterate(_FRAMES):
+            yield from self._corrected(before_frame=row[0])
             observations: tuple[Observation, ...] = ()
             if group is not None and group[0] == row[0]:
                 observations = tuple(self._observation(r) for r in group[1])
                 group = next(groups, None)
             yield self._frame(row, observations)
+        yield from self._corrected(before_frame=None)
+
+    def _corrected(self, before_frame: int | None) -> Iterator[PathRecord | CorrectionRecord]:
+        """What was corrected before a frame (None: all that is left)."""
+        while True:
+            said, shift = self._said[:1], self._shifts.waiting[:1]
+            if before_frame is not None:
+                said = [s for s in said if s[0] < before_frame]
+                shift = [s for s in shift if s.frame_id < before_frame]
+            if said and not (shift and shift[0].correction_no < said[0][1].correction_id):
+                yield self._said.pop(0)[1]
+            elif shift:
+                yield from self._shifts.next()
+            else:
+                return
 
     def _frame(self, row: Row, observations: tuple[Observation, ...]) -> KeptFrame:
         anchor, in_anchor = self._anchors[row[10]], unpack_pose(row[11])
         odom = None if anchor.pose_in_odom is None else compose(anchor.pose_in_odom, in_anchor)
+        place = unpack_known_pose(row[20]) or compose(self._shifts.poses[row[10]], in_anchor)
+        self._shifts.hung(row[10], row[6], unpack_pose(row[12]))
         depth = np.zeros((0, 0), np.float32) if row[18] is None else unpack_depth(row[18], row[17])
         frame = Frame(
             agent_id=row[1],
@@ -56,7 +79,7 @@ class History:
             map_id=row[7],
             map_frame=row[8],
             sensor_frame=row[9],
-            sensor_in_map=compose(anchor.pose_in_map, in_anchor),
+            sensor_in_map=place,
             view=View(row[13], row[14], row[15], row[16], depth),
             sensor_in_odom=odom,
             base_in_sensor=unpack_pose(row[12]),

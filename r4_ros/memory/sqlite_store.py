@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import Anchor, Embedding, Region, View, observation_id
+from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, View, observation_id
+from r4_ros.memory.anchor_records import Passed, PathRecord
 from r4_ros.memory.codec import (
     dump,
     load_list,
@@ -27,7 +28,6 @@ from r4_ros.memory.store import (
     AnchorRecord,
     FrameChange,
     KeptFrame,
-    Passed,
     SessionRecord,
     StoredEntry,
     StoredEpisode,
@@ -39,7 +39,8 @@ from r4_ros.memory.store import (
 )
 
 _FRAME = """INSERT INTO frame(frame_id, session_no, stamp_ns, stream_id, writer_no, sequence, anchor_id,
-    sensor_in_anchor, base_in_sensor, until_ns, rows, depth) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    sensor_in_anchor, base_in_sensor, until_ns, rows, depth, believed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PROLONG = "UPDATE frame SET until_ns = max(until_ns, ?) WHERE frame_id = ?"
 _OBSERVATION = "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _EVENT = """INSERT INTO event(event_id, kind, slot, label, stamp_ns, earliest_ns, latest_ns, anchor_id, place,
@@ -164,6 +165,7 @@ class SqliteStore(SqliteUpkeep):
             f.stamp_ns,
             depth.shape[0],
             pack_depth(depth) if depth.size else None,
+            None if f.believed is None else pack_pose(f.believed),
         )
 
     def _stream_id(self, f: StoredFrame) -> int:
@@ -263,10 +265,10 @@ class SqliteStore(SqliteUpkeep):
             view = View(row[8], row[9], row[10], row[11], unpack_depth(row[13], row[12]))
             yield StoredView(row[0], row[1], row[2], row[3], row[4], row[5], row[6], unpack_pose(row[7]), view)
 
-    def history(self) -> Iterator[KeptFrame]:
-        """All frames that are kept, in the order in which they came."""
+    def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
+        """All frames that are kept, and what was corrected in between, in the order in which they came."""
         anchors = {record.anchor.anchor_id: record.anchor for record in self.anchors()}
-        return History(self._file, anchors).frames()
+        return History(self._file, anchors, self._said()).all()
 
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import FOREVER, Anchor, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
+from r4_ros.core.model import FOREVER, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
 from r4_ros.memory import entry_json, sqlite_prune
+from r4_ros.memory.anchor_records import BeliefRecord
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
-from r4_ros.memory.codec import dump, pack_known_pose, pack_pose
+from r4_ros.memory.codec import dump
 from r4_ros.memory.sqlite_columns import entry_batches, vector_batches
 from r4_ros.memory.sqlite_crops import CropTable
 from r4_ros.memory.sqlite_entries import EntryTable
@@ -19,7 +21,8 @@ from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.sqlite_merges import MergeTable
 from r4_ros.memory.sqlite_parts import LAST_IN_ENTRY
 from r4_ros.memory.sqlite_prune import Pruned
-from r4_ros.memory.store import CorrectionChange, EntryChange, MergeChange, MergeRecord
+from r4_ros.memory.sqlite_shifts import ShiftTable
+from r4_ros.memory.store import AnchorChange, CorrectionChange, EntryChange, MergeRecord
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
@@ -37,6 +40,7 @@ class SqliteUpkeep:
         self._entries = EntryTable(file)
         self._merges = MergeTable(file, self._entries)
         self._crops = CropTable(file)
+        self._shifts = ShiftTable(file)
 
     @property
     def read_only(self) -> bool:
@@ -109,26 +113,44 @@ class SqliteUpkeep:
             for before, after in zip(*map(json.loads, rows[0]), strict=True)
         )
 
-    def corrections_by_frame(self) -> dict[int, list[CorrectionRecord]]:
-        """The corrections that were made after each frame and before the next."""
-        made: dict[int, list[CorrectionRecord]] = {}
-        for row in self._file.execute(_RECORDS):
-            made.setdefault(row[-1], []).append(_record(row))
-        return made
+    def _said(self) -> list[tuple[int, CorrectionRecord]]:
+        """All corrections, oldest first, each with the frame after which it was made."""
+        return [(row[-1], _record(row)) for row in self._file.execute(_RECORDS)]
 
-    def write_anchor_correction(self, anchors: Sequence[Anchor], merges: Sequence[MergeChange], revision: int) -> None:
-        """Write where known anchors stand now and were recorded, and merges in their order; all or nothing."""
-        rows = [(pack_pose(a.pose_in_map), pack_known_pose(a.recorded_in_map), a.anchor_id) for a in anchors]
-        sql = "UPDATE anchor SET pose_in_map = ?, recorded_in_map = ? WHERE anchor_id = ?"
+    def write_anchor_correction(self, change: AnchorChange) -> None:
+        """Write all of a change, with a record of it and of each merge, or nothing; durable on return."""
         try:
             with self._file.transaction():
-                self._file.execute_many(sql, rows)
-                for merge in merges:
-                    self._merges.write(merge, revision)
-                self._write_revision(revision)
+                self._shifts.write(change)
+                for merge in change.merges:
+                    self._merges.write(merge, change.revision)
+                self._write_revision(change.revision)
         except BaseException:
             self._entries.forget_unwritten()
             raise
+
+    def beliefs(self) -> list[BeliefRecord]:
+        """What agents said last of where they are, as of their newest frames and what was kept."""
+        known = {(b.agent_id, b.session, b.map_id): b for b in self._shifts.kept()}
+        for newest in self._shifts.newest():
+            key = (newest.agent_id, newest.session, newest.map_id)
+            kept = known.get(key)
+            if kept is None:
+                known[key] = newest
+            elif kept.stamp_ns < newest.stamp_ns:
+                known[key] = replace(
+                    kept,
+                    stamp_ns=newest.stamp_ns,
+                    writer=newest.writer,
+                    odom_in_map=newest.odom_in_map,
+                    in_odom=newest.in_odom,
+                )
+        return [known[key] for key in sorted(known)]
+
+    def keep_belief(self, belief: BeliefRecord) -> None:
+        """Keep it until the next one for its agent, session and map; durable on return."""
+        with self._file.transaction():
+            self._shifts.keep(belief)
 
     def _write_revision(self, revision: int) -> None:
         self._file.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (revision,))

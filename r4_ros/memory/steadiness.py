@@ -7,13 +7,15 @@ until it has kept its mind for ``settle_s``, the agent is unsettled: that it see
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import compose, inverse, rotation_angle
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import NS_PER_S, Anchor, Frame, Pose
 from r4_ros.memory.anchor_correction import by_odometry, spread
+from r4_ros.memory.anchor_records import BeliefRecord
 from r4_ros.memory.anchoring import AnchorBook
 
 STEP_M, STEP_RAD = 0.1, math.radians(2)
@@ -25,36 +27,29 @@ HEARD_NS = 2 * NS_PER_S
 _Key = tuple[str, int, str]
 
 
-@dataclass(slots=True)
-class _Belief:
-    """What an agent last believed; stamps 0: never. Unsettled since ``began_ns``; settled again at ``until_ns``."""
-
-    stamp_ns: int
-    odom_in_map: Pose
-    in_odom: Pose
-    writer: str
-    corrected: Pose | None = None
-    stepped_ns: int = 0
-    began_ns: int = 0
-    until_ns: int = 0
-
-
 class Steadiness:
-    """Follows each agent on each map. Kept in memory only: after a restart every agent is taken for settled."""
+    """Follows each agent on each map. ``beliefs``: what they said last; ``changed`` tells what a restart must know."""
 
-    def __init__(self, anchors: AnchorBook, config: MemoryConfig) -> None:
+    def __init__(self, anchors: AnchorBook, config: MemoryConfig, beliefs: Iterable[BeliefRecord] = ()) -> None:
         self._anchors, self._spread = anchors, config.tf_jump == "recent"
         self._settle_ns = nanoseconds(config.settle_s)
-        self._beliefs: dict[_Key, _Belief] = {}
-        self._trusted: dict[_Key, int] = {}
+        self._beliefs: dict[_Key, BeliefRecord] = {(b.agent_id, b.session, b.map_id): b for b in beliefs}
+        self._changed: set[_Key] = set()
+
+    def changed(self) -> list[BeliefRecord]:
+        """Beliefs that say more than the newest frame does and weren't told yet."""
+        told = [self._beliefs[key] for key in sorted(self._changed)]
+        self._changed.clear()
+        return told
 
     def absence_from(self, agent_id: str, session: int, map_id: str) -> int:
         """ABSENT evidence with an earlier stamp means nothing."""
-        return self._trusted.get((agent_id, session, map_id), 0)
+        belief = self._beliefs.get((agent_id, session, map_id))
+        return 0 if belief is None else belief.trusted_ns
 
     def unsettled(self) -> list[str]:
         """Agents that are unsettled, sorted."""
-        return sorted({key[0] for key, belief in self._beliefs.items() if belief.began_ns})
+        return sorted({belief.agent_id for belief in self._beliefs.values() if belief.began_ns})
 
     def due(self, frame: Frame, session: int, map_id: str) -> tuple[list[Anchor], str]:
         """Anchors that stand elsewhere because of what a new frame says, and why; nothing is moved here."""
@@ -62,50 +57,70 @@ class Steadiness:
             return [], ""
         key = (frame.agent_id, session, map_id)
         odom_in_map = compose(frame.sensor_in_map, inverse(frame.sensor_in_odom))
-        now = _Belief(frame.stamp_ns, odom_in_map, frame.sensor_in_odom, frame.writer)
         last = self._beliefs.get(key)
-        if last is None or (last.writer != now.writer and now.stamp_ns >= last.stamp_ns):
-            self._beliefs[key] = now
+        if last is None or (last.writer != frame.writer and frame.stamp_ns >= last.stamp_ns):
+            trusted = 0 if last is None else last.trusted_ns
+            new = BeliefRecord(*key, frame.stamp_ns, frame.writer, odom_in_map, frame.sensor_in_odom)
+            self._take(replace(new, trusted_ns=trusted))
             return [], ""
-        if now.stamp_ns < last.stamp_ns:
+        if frame.stamp_ns < last.stamp_ns:
             return [], ""
-        anchors: list[Anchor] = []
-        stepped = self._stepped(last, now, frame)
-        if stepped:
+        now = replace(last, stamp_ns=frame.stamp_ns, odom_in_map=odom_in_map, in_odom=frame.sensor_in_odom)
+        anchors, why = list[Anchor](), "settled"
+        if self._goes_on(last, now) and not self._follows(last, frame.sensor_in_map, now.in_odom):
+            why, until = "tf_jump", now.stamp_ns + self._settle_ns
             if self._spread:
                 step = compose(odom_in_map, inverse(last.odom_in_map))
                 since = [a for a in self._anchors.of(*key) if a.stamp_ns > last.stepped_ns]
                 anchors = spread(since, step, frame.sensor_in_odom)
-            last.stepped_ns = now.stamp_ns
-            last.began_ns = last.began_ns or now.stamp_ns
-            last.until_ns = self._trusted[key] = now.stamp_ns + self._settle_ns
+            began = last.began_ns or now.stamp_ns
+            now = replace(now, stepped_ns=now.stamp_ns, began_ns=began, until_ns=until, trusted_ns=until)
         elif last.began_ns and now.stamp_ns >= last.until_ns:
             provisional = [a for a in self._anchors.of(*key) if a.stamp_ns >= last.began_ns]
             anchors = by_odometry(provisional, odom_in_map)
-            last.began_ns = 0
-        last.stamp_ns, last.odom_in_map, last.in_odom = now.stamp_ns, odom_in_map, now.in_odom
-        return anchors, "tf_jump" if stepped else "settled"
+            now = replace(now, began_ns=0)
+        if last.corrected is not None and _same(compose(last.corrected, now.in_odom), frame.sensor_in_map):
+            now = replace(now, corrected=None)
+        self._take(now)
+        return anchors, why
 
-    def _stepped(self, last: _Belief, now: _Belief, frame: Frame) -> bool:
+    def _take(self, now: BeliefRecord) -> None:
+        key = (now.agent_id, now.session, now.map_id)
+        last = self._beliefs.get(key)
+        if (_KEPT if last is None else _kept(last)) != _kept(now):
+            self._changed.add(key)
+        self._beliefs[key] = now
+
+    @staticmethod
+    def _goes_on(last: BeliefRecord, now: BeliefRecord) -> bool:
+        """Whether odometry goes on, rather than having begun anew."""
         seconds = (now.stamp_ns - last.stamp_ns) / NS_PER_S
         way = math.dist(last.in_odom.position, now.in_odom.position)
-        if way > ODOMETRY_SPEED * seconds + ODOMETRY_SLACK_M:
-            return False
-        if last.corrected is not None and _same(compose(last.corrected, now.in_odom), frame.sensor_in_map):
-            last.corrected = None
-            return False
-        return not _same(compose(last.odom_in_map, now.in_odom), frame.sensor_in_map)
+        return way <= ODOMETRY_SPEED * seconds + ODOMETRY_SLACK_M
+
+    @staticmethod
+    def _follows(last: BeliefRecord, in_map: Pose, in_odom: Pose) -> bool:
+        """Whether the map is where it was against odom, or where a correction says that it is."""
+        known = (last.odom_in_map,) if last.corrected is None else (last.corrected, last.odom_in_map)
+        return any(_same(compose(odom_in_map, in_odom), in_map) for odom_in_map in known)
 
     def corrected(self, agent_id: str, moved: bool) -> None:
         """A correction of the agent's path came; ``moved``: it changed something."""
-        for key, belief in self._beliefs.items():
-            if key[0] != agent_id:
-                continue
-            belief.began_ns = 0
-            latest = self._anchors.latest(agent_id, key[2], belief.stamp_ns)
+        for belief in [b for b in self._beliefs.values() if b.agent_id == agent_id]:
+            now = replace(belief, began_ns=0)
+            latest = self._anchors.latest(agent_id, belief.map_id, belief.stamp_ns)
             if moved and latest is not None and latest.pose_in_odom is not None:
-                belief.corrected = compose(latest.pose_in_map, inverse(latest.pose_in_odom))
-                self._trusted[key] = belief.stamp_ns + HEARD_NS
+                corrected = compose(latest.pose_in_map, inverse(latest.pose_in_odom))
+                now = replace(now, corrected=corrected, trusted_ns=belief.stamp_ns + HEARD_NS)
+            self._take(now)
+
+
+_KEPT = (None, 0, 0, 0, 0)
+
+
+def _kept(b: BeliefRecord) -> tuple[Pose | None, int, int, int, int]:
+    """What frames don't tell."""
+    return b.corrected, b.stepped_ns, b.began_ns, b.until_ns, b.trusted_ns
 
 
 def _same(a: Pose, b: Pose) -> bool:

@@ -5,12 +5,9 @@ A store keeps what it is given and derives nothing. ``test/contract`` says what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-
-import numpy as np
-import numpy.typing as npt
 
 from r4_ros.core.model import (
     Anchor,
@@ -27,7 +24,7 @@ from r4_ros.core.model import (
     Vec3,
     View,
 )
-from r4_ros.core.pose_array import PoseArray
+from r4_ros.memory.anchor_records import BeliefRecord, Passed, PathRecord
 from r4_ros.memory.store_upkeep import StoreUpkeep
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
@@ -70,7 +67,10 @@ class AnchorRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredFrame:
-    """A frame record as it is kept: its pose hangs on an anchor; ``view.depth`` is empty where it was thinned out."""
+    """A frame record as it is kept: its pose hangs on an anchor; ``view.depth`` is empty where it was thinned out.
+
+    ``believed``: where the sensor was said to be in the map, if its anchor put it elsewhere.
+    """
 
     frame_id: int
     agent_id: str
@@ -87,6 +87,7 @@ class StoredFrame:
     base_in_sensor: Pose
     view: View
     prolongs: int | None = None  # the frame whose kept depth also holds for this one
+    believed: Pose | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +123,6 @@ class TrailRecord:
     map_frame: str
     anchor_id: int
     base_in_anchor: Pose
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Passed:
-    """Where an agent's base was at n stamps each, as by ``TrailRecord``; anchor -1: not known."""
-
-    stamps: npt.NDArray[np.int64]
-    anchors: npt.NDArray[np.int64]
-    base_in_anchor: PoseArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +178,21 @@ class MergeChange:
     reason: str
     voided: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorChange:
+    """All that a move of an agent's anchors changes: these as they stand now, where they stood, merges in their order.
+
+    ``reason``: "correction", or what the memory derives from frames itself.
+    """
+
+    agent_id: str
+    reason: str
+    revision: int
+    anchors: tuple[Anchor, ...]
+    before: tuple[Pose, ...]
+    merges: tuple[MergeChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,14 +267,14 @@ class MemoryStore(StoreUpkeep, Protocol):
     def corrected(self, correction_id: int) -> Sequence[EntryChange]:
         """What a correction made of which entries."""
 
-    def corrections_by_frame(self) -> Mapping[int, Sequence[CorrectionRecord]]:
-        """The corrections that were made after each frame (0: before the first) and before the next."""
+    def write_anchor_correction(self, change: AnchorChange) -> None:
+        """Write all of a change, with a record of it and of each merge, or nothing; durable on return."""
 
-    def write_anchor_correction(self, anchors: Sequence[Anchor], merges: Sequence[MergeChange], revision: int) -> None:
-        """Write where known anchors stand now and were recorded, and merges in their order, each with a record of it.
+    def beliefs(self) -> list[BeliefRecord]:
+        """What agents said last of where they are, as of their newest frames and what was kept."""
 
-        All or nothing; durable on return.
-        """
+    def keep_belief(self, belief: BeliefRecord) -> None:
+        """Keep it until the next one for its agent, session and map; durable on return."""
 
     def merges(self) -> list[MergeRecord]:
         """The records of all merges, oldest first."""
@@ -320,11 +327,11 @@ class MemoryStore(StoreUpkeep, Protocol):
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""
 
-    def history(self) -> Iterator[KeptFrame]:
-        """All frames that are kept, in the order in which they came, placed by the anchors of now.
+    def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
+        """All frames that are kept, and what SLAMs and people corrected in between, in the order in which they came.
 
-        Poses and boxes are as near as they were stored (float32). Not kept: covariances of poses, the revision that an
-        absence spoke of, and which entry an absence that meant nothing spoke of.
+        Each frame is where it was believed to be. Poses and boxes are as near as they were stored (float32). Not kept:
+        covariances of poses, the revision that an absence spoke of, and which entry one that meant nothing spoke of.
         """
 
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:

@@ -9,13 +9,23 @@ from typing import Any
 
 from r4_ros.core.errors import InvalidArgument, R4Error, StoreError
 from r4_ros.core.geometry import compose
-from r4_ros.core.model import Embedding, Float32Array, Frame, Observation, Pose, Region, Visibility
+from r4_ros.core.model import (
+    CorrectionRecord,
+    Embedding,
+    Float32Array,
+    Frame,
+    Observation,
+    Pose,
+    Region,
+    Visibility,
+)
 from r4_ros.core.ports import Embedder
 from r4_ros.memory import interchange, interchange_read
+from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.codec import dump
 from r4_ros.memory.interchange import FORMAT, VERSION, Json
 from r4_ros.memory.library import Library
-from r4_ros.memory.store import MemoryStore, StoredEpisode
+from r4_ros.memory.store import KeptFrame, MemoryStore, StoredEpisode
 
 
 def export_lines(store: MemoryStore) -> Iterator[str]:
@@ -27,15 +37,15 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
         for record in anchors:
             yield dump(interchange.anchor_to_json(record.camera, record.anchor))
         told: set[str] = set()
-        said = store.corrections_by_frame()
         for kept in store.history():
+            if not isinstance(kept, KeptFrame):
+                yield dump(_corrected(kept))
+                continue
             for text, embedding in _texts(kept.frame):
                 if text not in told:
                     told.add(text)
                     yield dump(interchange.embedding_to_json(text, embedding))
             yield dump(interchange.frame_to_json(kept.frame, kept.held))
-            for correction in said.get(kept.frame_id, ()):
-                yield dump(interchange.correction_to_json(correction))
         poses = {record.anchor.anchor_id: record.anchor.pose_in_map for record in anchors}
         for text, embedding in store.episode_vectors():
             if text not in told:
@@ -45,6 +55,12 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
             yield dump(interchange.episode_to_json(_placed(stored, poses)))
         for region in store.regions():
             yield dump(interchange.region_to_json(region))
+
+
+def _corrected(record: PathRecord | CorrectionRecord) -> Json:
+    if isinstance(record, PathRecord):
+        return interchange.path_to_json(record)
+    return interchange.correction_to_json(record)
 
 
 def _texts(frame: Frame) -> Iterator[tuple[str, Embedding]]:
@@ -74,6 +90,7 @@ class Imported:
     episodes: int = 0
     regions: int = 0
     corrections: int = 0
+    paths: int = 0
     derived: int = 0
     refused: int = 0
     pruned: bool = False
@@ -109,6 +126,7 @@ class Importer:
             "episode": self._episode,
             "region": self._region,
             "correction": self._correction,
+            "path": self._path,
             "anchor": self._anchor,
         }
 
@@ -209,6 +227,11 @@ class Importer:
         said, stamp_ns = interchange_read.correction_from_json(values)
         self._library.correct(said, stamp_ns)
         self.done.corrections += 1
+
+    def _path(self, values: Json) -> None:
+        path, session = interchange_read.path_from_json(values)
+        self._library.correct_anchors(path.agent_id, path.stamps_ns, path.poses, path.map_id, session)
+        self.done.paths += 1
 
     def _anchor(self, values: Json) -> None:
         self.done.derived += 1

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from r4_ros.core.errors import StoreError
+from r4_ros.core.geometry import compose
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -37,13 +38,16 @@ from r4_ros.core.model import (
     Visibility,
     observation_id,
 )
+from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.codec import as_stored
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import (
+    AnchorChange,
     AnchorRecord,
     CorrectionChange,
     EntryChange,
     FrameChange,
+    KeptFrame,
     MemoryStore,
     MergeChange,
     SessionRecord,
@@ -208,7 +212,7 @@ def test_known_anchors_are_moved_and_nothing_else(open_store: OpenStore, store: 
     store.write_frame(change(2, 6, anchor=second))
     entries = list(store.entries())
     moved = replace(first.anchor, pose_in_map=Pose((0.1, 0.2, 0.3), TURN), recorded_in_map=first.anchor.pose_in_map)
-    store.write_anchor_correction([moved], [], 7)
+    store.write_anchor_correction(AnchorChange("r1", "x", 7, (moved,), (first.anchor.pose_in_map,)))
     opened = reopened(open_store, store)
     assert list(opened.anchors()) == [AnchorRecord("front", moved), second]
     assert opened.revision() == 7 and list(opened.entries()) == entries
@@ -222,9 +226,11 @@ def test_a_merged_entry_is_a_part_of_the_other_one_and_both_are_kept(open_store:
     store.write_frame(change(1, 5, anchor=anchor(0), entries=new, events=events))
     both = StoredEntry(0, first.entry.evolve(count=9, revision=2))
     all_of_it = StoredEntry(2, third.entry.evolve(count=10, revision=3))
-    store.write_anchor_correction([], [MergeChange(EntryChange(first, both), second, 7, "x", ("void",), ("e1",))], 2)
+    merge = MergeChange(EntryChange(first, both), second, 7, "x", ("void",), ("e1",))
+    store.write_anchor_correction(AnchorChange("r1", "x", 2, (), (), (merge,)))
     assert [e.slot for e in store.entries()] == [e.slot for e in store.entries([0, 1, 2])] == [0, 2]
-    store.write_anchor_correction([], [MergeChange(EntryChange(third, all_of_it), both, 8, "y", (), ("e0", "e1"))], 3)
+    merge = MergeChange(EntryChange(third, all_of_it), both, 8, "y", (), ("e0", "e1"))
+    store.write_anchor_correction(AnchorChange("r1", "y", 3, (), (), (merge,)))
     opened = reopened(open_store, store)
     assert list(opened.entries()) == [all_of_it] and opened.revision() == 3
     assert opened.merged() == [(0, "id0", 2), (1, "id1", 2)]
@@ -363,7 +369,7 @@ def test_a_correction_is_written_with_what_it_changed_or_not_at_all(open_store: 
     again = open_store(read_only=True)
     assert again.corrections() == [replace(first, undone_by=2), undo]
     assert again.corrected(1) == (pinned,)
-    assert again.corrections_by_frame() == {1: [replace(first, undone_by=2), undo]}
+    assert list(again.history())[1:] == [replace(first, undone_by=2), undo]
     assert [stored.entry.label for stored in again.entries()] == ["cup"]
     with pytest.raises(StoreError):
         again.write_correction(CorrectionChange(4, undo, ()))
@@ -434,3 +440,39 @@ def test_history_is_dropped_oldest_first_and_one_frame_a_second_stays(open_store
     assert [r.stamp_ns for r in again.trail("r1", 0, 0, 2 * S)] == [S, S + 3 * S // 4]
     assert again.counts()["observation"] == 4 and list(again.entries()) == [entry(0)] and again.problems() == []
     assert 0 < again.used_bytes() <= again.size_bytes()
+
+
+def test_history_tells_where_frames_were_believed_to_be_and_what_slam_said_when(store: MemoryStore) -> None:
+    first = anchor(0, odom=Pose())
+    store.write_frame(change(0, 0, anchor=first))
+    astray = change(2, 7)
+    store.write_frame(replace(astray, frame=replace(astray.frame, believed=Pose((0.5, 9, 0)))))
+    old = first.anchor.pose_in_map
+    for revision, reason, x in ((3, "settled", 1.0), (4, "correction", 2.0)):
+        moved = replace(first.anchor, pose_in_map=Pose((x, 0, 0)))
+        store.write_anchor_correction(AnchorChange("r1", reason, revision, (moved,), (old,)))
+        old = moved.pose_in_map
+    store.write_frame(change(5, 8))
+    found = list(store.history())
+    assert [getattr(k, "frame_id", None) for k in found] == [0, 2, None, 5]
+    places = [k.frame.sensor_in_map.position for k in found if isinstance(k, KeptFrame)]
+    turned = compose(first.anchor.pose_in_map, Pose((0.5, 0, 0))).position
+    assert places == [pytest.approx(turned), (0.5, 9, 0), (2.5, 0, 0)]
+    assert found[2] == PathRecord("r1", 0, "home", (0,), (Pose((2.0, 0, 0)),))
+
+
+def test_beliefs_are_as_of_the_newest_frame_and_what_was_kept(open_store: OpenStore, store: MemoryStore) -> None:
+    store.write_frame(change(1, 5, anchor=anchor(0)))
+    assert store.beliefs() == [], "no odometry"
+    second = change(2, 6, agent="r2", anchor=anchor(1, "r2", odom=Pose((1, 0, 0))))
+    store.write_frame(replace(second, frame=replace(second.frame, anchor_id=1)))
+    [newest] = store.beliefs()
+    assert (newest.agent_id, newest.session, newest.map_id, newest.stamp_ns, newest.writer) == ("r2", 0, "home", 6, "w")
+    kept = replace(newest, corrected=Pose((1, 2, 3)), stepped_ns=1, began_ns=2, until_ns=3, trusted_ns=4)
+    store.keep_belief(kept)
+    store = reopened(open_store, store)
+    assert store.beliefs() == [kept]
+    later = change(3, 9, agent="r2")
+    store.write_frame(replace(later, frame=replace(later.frame, anchor_id=1)))
+    [now] = store.beliefs()
+    assert now == replace(kept, stamp_ns=9, odom_in_map=now.odom_in_map)

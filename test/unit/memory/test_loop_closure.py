@@ -134,6 +134,19 @@ def test_frames_that_do_not_know_of_it_yet_are_placed_by_it(memory: Any, robot: 
     assert len(memory.entries()) == 12 and error(memory, loop) < 0.08
 
 
+def test_a_correction_that_was_taken_back_makes_no_frame_believe_an_old_map(
+    memory: Any, robot: Any, thing: Any
+) -> None:
+    loop = drive(memory, Loop(robot, shelf(thing), drift=Pose()), 10.0)
+    stamps, poses = loop.correction()
+    for shift in (Pose((1.0, 0, 0)), Pose((1e-9, 0, 0))):
+        memory.correct_anchors("r1", stamps, [compose(shift, pose) for pose in poses])
+    frame, step = loop.frame(12.0), Pose((0.4, 0.0, 0.0))
+    memory.ingest(replace(frame, sensor_in_map=compose(step, frame.sensor_in_map)))
+    base = compose(frame.sensor_in_map, frame.base_in_sensor)
+    assert memory.trail("r1")[-1].pose.position == pytest.approx(compose(step, base).position, abs=1e-5)
+
+
 def test_boxes_do_not_grow_when_the_map_was_turned(memory: Any, robot: Any, thing: Any) -> None:
     shelf_board = thing("board", (3, 0, 0.8), (0.1, 2.0, 0.1))
     for i in range(5):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,20 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from loops import Loop, shelf
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.errors import InvalidArgument, UnknownEntry
+from r4_ros.core.geometry import compose, quat_from_yaw
 from r4_ros.core.model import (
     FOREVER,
+    CorrectionKind,
     Embedding,
+    EntryCorrection,
     Episode,
     EpisodeSource,
     Interval,
+    Pose,
     Query,
     Region,
     Visibility,
@@ -58,6 +64,10 @@ def content(path: Path) -> dict[str, Any]:
             "regions": library.regions(),
             "live": library.live,
             "episodes": library.retrieve(Query(with_episodes=True)).episodes,
+            "anchors": list(library._store.anchors()),
+            "said": library.corrections(),
+            "merges": [(m.kept_id, m.merged_id, m.stamp_ns, m.reason) for m in library.merges()],
+            "moves": [row[0] for row in library._store._file.execute("SELECT reason FROM shift ORDER BY shift_no")],
         }
     return {name: near(value) for name, value in found.items()}
 
@@ -172,6 +182,55 @@ def test_absence_episodes_regions_two_writers_and_sessions(make_robot: Any, thin
     assert again.observations == 0 and plain(a) == content(tmp_path / "b.db"), "the same stream again changes nothing"
 
 
+def corrected_loop(library: Any, robot: Any, thing: Any, rng: np.random.Generator, odometry: bool) -> None:
+    """A drifting loop on which all sorts of things happen: corrections by SLAM and people, steps of TF, old poses."""
+    loop = Loop(robot, shelf(thing), odometry=odometry)
+    wrong = Pose()
+    for step in range(90):
+        stamp = 0.5 * step
+        frame = loop.frame(stamp, node=step % 2 == 0, closed=bool(rng.random() < 0.1))
+        if odometry and rng.random() < 0.05:
+            wrong = Pose((float(rng.normal(0, 0.4)), 0.0, 0.0))
+        library.ingest(replace(frame, sensor_in_map=compose(wrong, frame.sensor_in_map)))
+        entries = library.entries()
+        if rng.random() < 0.06:
+            stamps, poses = loop.correction()
+            keep = slice(None, None, int(rng.integers(1, 4)))
+            shift = Pose((0.0, float(rng.normal(0, 0.1)), 0.0), quat_from_yaw(float(rng.normal(0, 0.02))))
+            library.correct_anchors("r1", stamps[keep], [compose(shift, pose) for pose in poses[keep]])
+        if entries and rng.random() < 0.06:
+            kind = CorrectionKind(int(rng.integers(1, 7)))
+            one, other = (entries[int(k)].entry_id for k in rng.integers(0, len(entries), 2))
+            said = EntryCorrection(kind, one, f"name {step}", other, round((stamp + 5) * 1e9), None, 0, "anna")
+            with suppress(InvalidArgument, UnknownEntry):
+                library.correct(said, step)
+
+
+@pytest.mark.parametrize("jump", ["ignore", "recent"])
+@pytest.mark.parametrize("odometry", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_slam_and_people_corrected_comes_in_where_it_was_said(
+    make_robot: Any, thing: Any, tmp_path: Path, seed: int, odometry: bool, jump: str
+) -> None:
+    folder, config = tmp_path, MemoryConfig(tf_jump=jump, writer_silence_s=0.0)
+    with open_library(folder / "a.db", config) as library:
+        corrected_loop(library, make_robot(), thing, np.random.default_rng(seed), odometry)
+    with open_library(folder / "b.db", config) as library:
+        done = Importer(library).read(exported(folder / "a.db"), strict=True)
+    a, b = content(folder / "a.db"), content(folder / "b.db")
+    assert plain(a) == b
+    assert done.paths == len([c for c in a["moves"] if c == "correction"])
+
+
+def test_another_slams_path_moves_what_another_logger_saw(tmp_path: Path) -> None:
+    frames = [foreign(i * S, base_in_map=[i, 0, 0, 0, 0, 0, 1], observations=[]) for i in range(1, 4)]
+    nodes = [[i * S, i, 5, 0, 0, 0, 0, 1] for i in range(1, 4)]
+    done = imported(tmp_path / "m.db", [*frames, json.dumps({"type": "path", "agent": "theirs", "nodes": nodes})])
+    assert done.paths == 1
+    with open_library(tmp_path / "m.db", MemoryConfig(), read_only=True) as library:
+        assert [p.pose.position for p in library.trail("theirs")] == pytest.approx([(i, 5, 0) for i in (1, 2, 3)])
+
+
 def test_an_export_is_of_one_moment_while_a_node_writes(make_robot: Any, thing: Any, tmp_path: Path) -> None:
     robot = make_robot()
     with open_library(tmp_path / "a.db", MemoryConfig()) as library:
@@ -227,6 +286,9 @@ BAD = {
     "not rows x cols": foreign(1, view={"rows": 2, "cols": 2, "depth": "AAA="}),
     "needs 3 corners": '{"type": "region", "name": "hall", "polygon": [[0, 0], [1, 1]]}',
     "ends after it starts": '{"type": "episode", "agent": "a", "text": "x", "start": 5, "end": 5}',
+    "'nodes' is missing": '{"type": "path", "agent": "theirs"}',
+    "needs both": '{"type": "path", "agent": "theirs", "nodes": []}',
+    "not 6": '{"type": "path", "agent": "theirs", "nodes": [[5, 0, 0, 0, 0, 0, 1]]}',
     "not r4-memory 1": '{"type": "memory", "format": "r4-memory", "version": 2}',
 }
 
