@@ -11,6 +11,17 @@ from r4_ros.core.model import Pose
 from r4_ros.core.pose_array import PoseArray
 
 
+@dataclass(frozen=True, slots=True)
+class TrailRecord:
+    """Where an agent's base was, relative to an anchor."""
+
+    stamp_ns: int
+    map_id: str
+    map_frame: str
+    anchor_id: int
+    base_in_anchor: Pose
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
     """Where an agent's base was at n stamps each, as by ``TrailRecord``; anchor -1: not known."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import IDENTITY, Episode, EpisodeSource, Event, EventKind, Interval, Observation
-from r4_ros.memory.anchor_records import Passed
+from r4_ros.memory.anchor_records import Passed, TrailRecord
 from r4_ros.memory.codec import (
     dump,
     load_list,
@@ -22,7 +22,7 @@ from r4_ros.memory.codec import (
     unpack_vec3,
 )
 from r4_ros.memory.sqlite_file import Row
-from r4_ros.memory.store import StoredEpisode, StoredEvent, TrailRecord
+from r4_ros.memory.store import StoredEpisode, StoredEvent
 
 
 def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, View, observation_id
-from r4_ros.memory.anchor_records import Passed, PathRecord
+from r4_ros.memory.anchor_records import Passed, PathRecord, TrailRecord
 from r4_ros.memory.codec import (
     dump,
     load_list,
@@ -34,7 +34,6 @@ from r4_ros.memory.store import (
     StoredEvent,
     StoredFrame,
     StoredView,
-    TrailRecord,
     WriterRecord,
 )
 

@@ -24,7 +24,7 @@ from r4_ros.core.model import (
     Vec3,
     View,
 )
-from r4_ros.memory.anchor_records import BeliefRecord, Passed, PathRecord
+from r4_ros.memory.anchor_records import BeliefRecord, Passed, PathRecord, TrailRecord
 from r4_ros.memory.store_upkeep import StoreUpkeep
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
@@ -112,17 +112,6 @@ class StoredView:
     anchor_id: int
     sensor_in_anchor: Pose
     view: View
-
-
-@dataclass(frozen=True, slots=True)
-class TrailRecord:
-    """Where an agent's base was, relative to an anchor."""
-
-    stamp_ns: int
-    map_id: str
-    map_frame: str
-    anchor_id: int
-    base_in_anchor: Pose
 
 
 @dataclass(frozen=True, slots=True)

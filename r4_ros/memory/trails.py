@@ -5,9 +5,10 @@ from __future__ import annotations
 from r4_ros.core.geometry import interpolate
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import TrailPoint
+from r4_ros.memory.anchor_records import TrailRecord
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.sessions import Sessions
-from r4_ros.memory.store import MemoryStore, TrailRecord
+from r4_ros.memory.store import MemoryStore
 
 _LONGEST_GAP_NS = nanoseconds(10.0)
 
