@@ -41,7 +41,12 @@ def test_with_a_camera_and_without(processes: list[Process], tmp_path: Path) -> 
     code, told = examined(tmp_path)
     assert (code, told["stores"]) == (0, True), told
     assert told["frames"]["complete"] > 3 and told["sightings"]
-    assert {f["about"] for f in told["findings"] if f["level"] == "ok"} >= {"/memory_node", "label_image", "TF", "frames"}
+    assert {f["about"] for f in told["findings"] if f["level"] == "ok"} >= {
+        "/memory_node",
+        "label_image",
+        "TF",
+        "frames",
+    }
     processes[1].kill()
     code, told = examined(tmp_path)
     assert (code, told["stores"]) == (1, False)
