@@ -14,7 +14,7 @@ from r4_ros.bridges.playback import TimedMessage
 from r4_ros.bridges.recording import COMPRESSED, IMAGE_ROLES, Recorded, Recording
 from r4_ros.core.errors import FrameRefused
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import Frame
+from r4_ros.core.model import Frame, Visibility
 from r4_ros.core.ports import EntrySource, ObservationSink
 from r4_ros.perception.capture import Capture
 from r4_ros.perception.pipeline import Pipeline
@@ -98,10 +98,10 @@ def replay(
 
 
 def _count(report: ReplayReport, frame: Frame) -> None:
-    absent = sum(bool(observation.entry_id) for observation in frame.observations)
+    absent = sum(o.visibility is Visibility.ABSENT for o in frame.observations)
     report.frames += 1
     report.absent += absent
-    report.observations += len(frame.observations) - absent
+    report.observations += sum(not o.entry_id for o in frame.observations)
 
 
 def timed_messages(

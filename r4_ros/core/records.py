@@ -45,6 +45,11 @@ class Observation:
     entry_id: str = ""
     entry_revision: int = 0
 
+    @property
+    def is_hidden_entry(self) -> bool:
+        """Not a sighting: an entry whose place is hidden from view, so that nothing is known of it."""
+        return self.visibility == Visibility.OCCLUDED and bool(self.entry_id)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class View:

@@ -184,7 +184,8 @@ class Library(AnchorCorrectable, Episodic):
                 return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)  # it was known once
             known = self._store.find_frame(frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
             frame_id, indices = known or (self._next_frame, frozenset())
-            observations = sorted((o for o in frame.observations if o.index not in indices), key=lambda o: o.index)
+            told = (o for o in frame.observations if not o.is_hidden_entry)  # that a place is hidden changes nothing
+            observations = sorted((o for o in told if o.index not in indices), key=lambda o: o.index)
             if known and not observations:
                 return self._describe(frame, frame_id)
             observations, pictures = without_pictures(observations)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -152,7 +153,11 @@ class PerceptionNode(R4Node[PerceptionConfig]):
         age_ns = self.get_clock().now().nanoseconds - frame.stamp_ns
         self._health.done(seconds(age_ns), self.pipeline.timings_s.get("segment", 0.0))
         self.counts.add("frames")
-        self.counts.add("observations", len(frame.observations))
+        kinds = Counter(
+            "hidden" if o.is_hidden_entry else "absent" if o.entry_id else "observations" for o in frame.observations
+        )
+        for kind, number in kinds.items():
+            self.counts.add(kind, number)
         if self.config.annotate and self._annotated.get_subscription_count():
             self._publish_annotated(frame)
 

@@ -24,7 +24,7 @@ from r4_ros.perception.label_segmenter import LabelSegmenter
 from r4_ros.perception.lift import Lifted, lift, measured_area
 from r4_ros.perception.registration import along_axis, pinhole, rectify, register
 from r4_ros.perception.views import view_of
-from r4_ros.perception.visibility import absences
+from r4_ros.perception.visibility import Expectations
 
 
 class Pipeline:
@@ -49,6 +49,7 @@ class Pipeline:
         self.segments: list[Segment] = []  # of the last frame, for an annotated image
         self.image: RgbdImage | None = None  # of the last frame
         self._keyframes = Keyframes()
+        self._expectations = Expectations()
         self._segmenter = segmenter
         self._embedder = embedder
         self._embeddings: dict[str, Embedding | None] = {}
@@ -123,14 +124,13 @@ class Pipeline:
             view = view_of(depth, image.intrinsics, config.min_depth_m, config.max_depth_m)
             if config.check_absence and entries:
                 expected = sorted((e for e in entries if self._in_my_map(e)), key=lambda e: e.entry_id)
-                observations += absences(
+                observations += self._expectations.check(
                     expected,
                     observations,
                     depth,
                     image.intrinsics,
-                    placement.sensor_in_map,
+                    placement,
                     first_index=len(segments),
-                    pose_covariance=placement.pose_covariance,
                     depth_spacing=image.depth_spacing,
                 )
         self.sequence += 1

@@ -1,4 +1,4 @@
-"""Whether remembered things are still where they were: the negative evidence, ray-checked against depth."""
+"""Whether remembered things are still where they were, or hidden: the negative evidence, ray-checked against depth."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from r4_ros.core.model import (
     Pose,
     Visibility,
 )
+from r4_ros.perception.capture import Placement
 from r4_ros.perception.lift import depth_sigma
 
 BEHIND_M = 0.3
@@ -40,52 +41,78 @@ SUPPORT_M = 0.03  # what lies lower than this in the box is what the thing stood
 NEAR_M = 0.1
 RESOLVED = 3.0  # a box must be so many times as large in the image as depth is coarse
 MAX_RAYS = 1600
+HIDDEN_PERIOD_NS = 10_000_000_000
+MOST_HIDDEN, MOST_REMEMBERED = 10, 10_000
 STEPS = np.linspace(-0.4, 0.4, 5)
 GRID = np.stack(np.meshgrid(STEPS, STEPS, STEPS, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
-def absences(
-    entries: Sequence[PlacedEntry],
-    seen: Sequence[Observation],
-    depth: Float32Array,
-    camera: Intrinsics,
-    sensor_in_map: Pose,
-    first_index: int,
-    pose_covariance: Sequence[float] = (),
-    depth_spacing: float = 1.0,
-) -> tuple[Observation, ...]:
-    """ABSENT observations for entries whose place was looked at and is empty; nothing for all others.
+class Expectations:
+    """Looks at the places where memory says that something should be; remembers which it told to be hidden."""
 
-    depth: float32 [H, W] metres registered to the pinhole camera, 0 unknown. A place is empty when the measured surface
-    lies clearly behind 80 % of the samples of its box and none lies in it. A box out of view, hidden, unmeasured or
-    less certain than it is large tells nothing. Depth decides: a thing that the segmenter missed isn't absent.
-    pose_covariance: of the sensor in the map, 36 values, or none. depth_spacing: pixels between measured depths; a box
-    that is not larger tells nothing.
-    """
-    map_in_sensor = inverse(sensor_in_map)
-    expected = [entry for entry in entries if entry.state != EntryState.GONE and entry.motion != Motion.DYNAMIC]
-    found: list[Observation] = []
-    for entry in _in_view(expected, map_in_sensor, camera):
-        box = transform_box(map_in_sensor, entry.box)
-        sigma = _entry_sigma(entry) + _pose_sigma(pose_covariance, box.pose.position[2])
-        if not _is_resolved(box, camera, depth_spacing):
-            continue
-        share = _empty_share(box, sigma, depth, camera)
-        if share < EMPTY_SHARE or any(_is_there(box, entry.label, observation) for observation in seen):
-            continue
-        found.append(
-            Observation(
-                index=first_index + len(found),
-                label=entry.label,
-                box=box,
-                position_covariance=rotate_covariance(map_in_sensor.orientation, entry.position_covariance),
-                visibility=Visibility.ABSENT,
-                confidence=share,
-                entry_id=entry.entry_id,
-                entry_revision=entry.revision,
-            )
-        )
-    return tuple(found)
+    def __init__(self) -> None:
+        self._told: dict[str, int] = {}  # entry id -> stamp
+
+    def check(
+        self,
+        entries: Sequence[PlacedEntry],
+        seen: Sequence[Observation],
+        depth: Float32Array,
+        camera: Intrinsics,
+        placement: Placement,
+        first_index: int,
+        depth_spacing: float = 1.0,
+    ) -> tuple[Observation, ...]:
+        """ABSENT for entries whose place is empty, OCCLUDED for those whose place is hidden; nothing for all others.
+
+        depth: float32 [H, W] metres registered to the pinhole camera, 0 unknown. A place is empty when the measured
+        surface lies clearly behind 80 % of the samples of its box and none lies in it; hidden when it lies before the
+        box in as many. A box out of view, unmeasured or less certain than it is large tells nothing. Depth decides: a
+        thing that the segmenter missed isn't absent. depth_spacing: pixels between measured depths; a box that is not
+        larger tells nothing. That a place is hidden is told again after ten seconds, and of ten places in a frame.
+        """
+        map_in_sensor = inverse(placement.sensor_in_map)
+        expected = [entry for entry in entries if entry.state != EntryState.GONE and entry.motion != Motion.DYNAMIC]
+        found: list[Observation] = []
+        hidden = 0
+        for entry in _in_view(expected, map_in_sensor, camera):
+            box = transform_box(map_in_sensor, entry.box)
+            sigma = _entry_sigma(entry) + _pose_sigma(placement.pose_covariance, box.pose.position[2])
+            if not _is_resolved(box, camera, depth_spacing):
+                continue
+            behind, before = _shares(box, sigma, depth, camera)
+            if max(behind, before) < EMPTY_SHARE or any(_is_there(box, entry.label, o) for o in seen):
+                continue
+            if before >= EMPTY_SHARE:
+                if hidden == MOST_HIDDEN or not self._is_news(entry.entry_id, placement.stamp_ns):
+                    continue
+                hidden += 1
+            found.append(_verdict(entry, box, map_in_sensor, behind, before, first_index + len(found)))
+        return tuple(found)
+
+    def _is_news(self, entry_id: str, stamp_ns: int) -> bool:
+        told = self._told.get(entry_id)
+        if told is not None and 0 <= stamp_ns - told < HIDDEN_PERIOD_NS:
+            return False
+        self._told[entry_id] = stamp_ns
+        if len(self._told) > MOST_REMEMBERED:
+            del self._told[next(iter(self._told))]
+        return True
+
+
+def _verdict(
+    entry: PlacedEntry, box: Box, map_in_sensor: Pose, behind: float, before: float, index: int
+) -> Observation:
+    return Observation(
+        index=index,
+        label=entry.label,
+        box=box,
+        position_covariance=rotate_covariance(map_in_sensor.orientation, entry.position_covariance),
+        visibility=Visibility.OCCLUDED if before >= EMPTY_SHARE else Visibility.ABSENT,
+        confidence=max(behind, before),
+        entry_id=entry.entry_id,
+        entry_revision=entry.revision,
+    )
 
 
 def _in_view(entries: Sequence[PlacedEntry], map_in_sensor: Pose, camera: Intrinsics) -> list[PlacedEntry]:
@@ -119,20 +146,23 @@ def _pose_sigma(covariance: Sequence[float], distance: float) -> float:
     return max(POSE_SIGMA_M, shift + turn * distance)
 
 
-def _empty_share(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> float:
-    """Share of the box's samples with a surface clearly behind them; 0 where nothing can be said."""
+def _shares(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> tuple[float, float]:
+    """Shares of the box's samples with a surface clearly behind them, and clearly before the box; 0 for unknown."""
     extent = np.asarray(box.extent)
     largest, distance = float(extent.max()), box.pose.position[2]
     if distance < NEAR_M or largest < 3 * sigma:
-        return 0.0
+        return 0.0, 0.0
     samples = transform_points(box.pose, GRID * np.maximum(extent - 2 * sigma, 0))
     pixels = _pixels(samples, camera)
     if pixels is None:
-        return 0.0
+        return 0.0, 0.0
     margin = max(min(BEHIND_M, BEHIND_EXTENT * largest), 3 * depth_sigma(distance), sigma)
-    behind = depth[pixels[:, 1], pixels[:, 0]] > samples[:, 2] + margin
-    share = float(np.mean(behind))
-    return 0.0 if share >= EMPTY_SHARE and _something_inside(box, sigma, depth, camera) else share
+    measured = depth[pixels[:, 1], pixels[:, 0]]
+    front = float(corners(box)[:, 2].min()) - margin
+    before = float(np.mean((measured > 0) & (measured < front)))
+    behind = float(np.mean(measured > samples[:, 2] + margin))
+    empty = behind >= EMPTY_SHARE and not _something_inside(box, sigma, depth, camera)
+    return behind if empty or behind < EMPTY_SHARE else 0.0, before
 
 
 def _pixels(samples: FloatArray, camera: Intrinsics) -> npt.NDArray[np.intp] | None:

@@ -55,7 +55,7 @@ def feed(
         absent = sum(o.visibility is Visibility.ABSENT for o in record.observations)
         fed.frames += 1
         fed.absent += absent
-        fed.observations += len(record.observations) - absent
+        fed.observations += sum(not o.entry_id for o in record.observations)
         fed.wall_s = time.monotonic() - start
         if progress is not None:
             progress(fed)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from r4_ros.core.model import (
     Query,
     TemporalConstraint,
     TemporalKind,
+    Visibility,
 )
 from r4_ros.memory.presence import present_at, seen, state_at
 
@@ -47,6 +49,19 @@ def test_absence_in_enough_frames_over_enough_time_closes_presence_with_bounds(
     gone = memory.events()[-1]
     assert gone.kind == EventKind.DISAPPEARED and (gone.earliest_ns, gone.latest_ns) == (S, 10 * S)
     assert gone.place == pytest.approx(memory.placed()[0].box.pose.position)
+
+
+def test_that_a_place_is_hidden_changes_nothing(memory: Any, robot: Any, thing: Any) -> None:
+    memory.ingest(robot.frame(0, thing("mug", (2, 0, 0.8))))
+    (entry,) = memory.entries()
+    empty = robot.absent(10, entry.entry_id, entry.revision)
+    hidden = tuple(replace(o, visibility=Visibility.OCCLUDED) for o in empty.observations)
+    for t in (10, 11, 12, 13):
+        stamped = replace(empty, stamp_ns=t * S, sequence=t, observations=hidden)
+        assert memory.ingest(stamped).stored == memory.ingest(stamped).stored == 0
+    (after,) = memory.entries()
+    assert (after.presence, after.sightings, after.visibility) == (entry.presence, entry.sightings, entry.visibility)
+    assert kinds(memory) == [EventKind.APPEARED]
 
 
 def test_too_few_frames_or_too_short_a_time_close_nothing(memory: Any, robot: Any, thing: Any) -> None:

@@ -23,7 +23,8 @@ from r4_ros.core.model import (
     Vec3,
     Visibility,
 )
-from r4_ros.perception.visibility import absences
+from r4_ros.perception.capture import Placement
+from r4_ros.perception.visibility import HIDDEN_PERIOD_NS, MOST_HIDDEN, Expectations
 
 CAMERA = Intrinsics(320, 240, 292.0, 292.0, 160.0, 120.0)
 DOWN = math.radians(25)
@@ -43,6 +44,23 @@ TABLE = [
 MUG = ((0.1, 2.4, 0.81), (0.09, 0.09, 0.1))
 
 
+def checked(
+    entries: Sequence[PlacedEntry],
+    observations: Sequence[Observation],
+    depth: Any,
+    camera: Intrinsics,
+    pose: Pose,
+    first_index: int,
+    covariance: tuple[float, ...] = (),
+) -> tuple[Observation, ...]:
+    placement = Placement(1, "camera", pose, pose_covariance=covariance)
+    return Expectations().check(entries, observations, depth, camera, placement, first_index)
+
+
+def absences(*arguments: Any) -> tuple[Observation, ...]:
+    return tuple(o for o in checked(*arguments) if o.visibility == Visibility.ABSENT)
+
+
 def entry(box: tuple[Vec3, Vec3], label: str = "crate", **changes: Any) -> PlacedEntry:
     placed = PlacedEntry(
         "e1", "robot", 7, "", label, Box(Pose(box[0]), box[1]), NO_COVARIANCE, EntryState.PRESENT, Motion.STATIC,
@@ -59,7 +77,7 @@ def check(
     scene: Any, boxes: Sequence[tuple[Vec3, Vec3]], expected: PlacedEntry, observations: Sequence[Observation] = ()
 ) -> tuple[Observation, ...]:
     depth, _ = scene(CAMERA, list(boxes), LOOKING).render()
-    return absences([expected], observations, depth, CAMERA, LOOKING, first_index=3)
+    return absences([expected], observations, depth, CAMERA, LOOKING, 3)
 
 
 def test_a_removed_thing_is_absent(scene: Any) -> None:
@@ -161,3 +179,31 @@ def test_many_entries_around_are_told_apart(scene: Any) -> None:
     found = {o.entry_id for o in absences([*around, entry(CRATE)], (), depth, CAMERA, LOOKING, 0)}
     assert "e1" in found
     assert found <= {"e1", *(f"{x}/{y}" for x in range(-2, 3) for y in range(1, 6))}
+
+
+BOARD = ((0.2, 1.2, 0.7), (1.2, 0.05, 1.0))
+
+
+def test_a_thing_behind_another_is_hidden(scene: Any) -> None:
+    depth, _ = scene(CAMERA, [FLOOR, WALL, BOARD, CRATE], LOOKING).render()
+    [found] = checked([entry(CRATE)], (), depth, CAMERA, LOOKING, 3)
+    assert (found.index, found.entry_id, found.entry_revision, found.visibility) == (3, "e1", 7, Visibility.OCCLUDED)
+    assert found.is_hidden_entry and found.confidence > 0.8
+
+
+@pytest.mark.parametrize("boxes", [[FLOOR, WALL, CRATE], [FLOOR, WALL]])
+def test_what_is_in_view_is_not_hidden(scene: Any, boxes: Any) -> None:
+    depth, _ = scene(CAMERA, boxes, LOOKING).render()
+    assert not any(o.is_hidden_entry for o in checked([entry(CRATE)], (), depth, CAMERA, LOOKING, 0))
+
+
+def test_that_places_are_hidden_is_told_now_and_then_and_of_few(scene: Any) -> None:
+    depth, _ = scene(CAMERA, [FLOOR, WALL, BOARD], LOOKING).render()
+    many = [entry(CRATE, entry_id=f"e{k}") for k in range(MOST_HIDDEN + 5)]
+    expectations = Expectations()
+
+    def told(stamp_ns: int) -> int:
+        return len(expectations.check(many, (), depth, CAMERA, Placement(stamp_ns, "camera", LOOKING), 0))
+
+    assert [told(s) for s in (0, 1, 2)] == [MOST_HIDDEN, 5, 0]
+    assert told(HIDDEN_PERIOD_NS) == MOST_HIDDEN
