@@ -241,11 +241,18 @@ class ReasonerConfig:
 
 @dataclass(frozen=True)
 class ExperienceConfig:
-    """experience_node: finished tasks and their outcomes."""
+    """experience_node: finished tasks, their outcomes, and what they taught."""
 
     agent_id: str = param("", "whose tasks these are; empty: the namespace, else the host's name")
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
     db: str = param("r4_experience.db", "SQLite file; relative: to ROS_HOME, else ~/.ros")
+    learn: bool = param(True, "learn from tasks when their outcome is told", live=True)
+    success_lessons: int = param(128, "room for lessons of what helped", low=1, high=10000)
+    failure_lessons: int = param(64, "room for lessons of what failed", low=1, high=10000)
+    merge_cosine: float = param(0.85, "lessons at least so alike become one", low=0.0, high=1.0)
+    min_uses: int = param(5, "after so many uses, a lesson that hurt more than it helped is dropped", low=1)
+    grace_tasks: int = param(20, "so many tasks long, a new lesson makes no room for older ones", low=0)
+    half_life_tasks: float = param(200.0, "a lesson not used for so many tasks is worth half", low=1.0)
 
 
 def param_fields(config: type[Any]) -> tuple[Field[Any], ...]:

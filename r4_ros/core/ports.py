@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.errors import R4Error
+from r4_ros.core.lessons import Advice, Lesson, Situation
 from r4_ros.core.model import (
     Answer,
     Feedback,
@@ -187,3 +188,32 @@ class TaskStore(Protocol):
 
     def close(self) -> None:
         """Release the file."""
+
+
+class LessonStore(Protocol):
+    """Where the experience room keeps lessons, apart from all facts; every update is one transaction."""
+
+    def lessons(self) -> dict[str, Lesson]:
+        """All lessons by id."""
+
+    def task_count(self) -> int:
+        """How many tasks were learnt from."""
+
+    def due(self, limit: int) -> tuple[tuple[TaskRecord, Feedback], ...]:
+        """Tasks with feedback that weren't learnt from, oldest first, each with what was said last."""
+
+    def update(
+        self,
+        task_ids: Sequence[str],
+        written: Mapping[str, Lesson],
+        dropped: Sequence[str],
+        audit: Sequence[tuple[str, str, str]],
+    ) -> None:
+        """Mark tasks as learnt from and write what came of it, all or nothing; StoreError for one learnt twice."""
+
+
+class Advisor(Protocol):
+    """Who knows how evidence was found before."""
+
+    def advise(self, situation: Situation) -> Advice:
+        """What to try first in such a situation; an empty focus where nothing fits."""

@@ -34,6 +34,16 @@ MIGRATIONS: tuple[Migration, ...] = (
             stamp_ns INTEGER NOT NULL, correction TEXT NOT NULL, source TEXT NOT NULL)""",
         "CREATE INDEX feedback_task ON feedback(task_no)",
     ),
+    (
+        """CREATE TABLE lesson(
+            lesson_id TEXT PRIMARY KEY, polarity TEXT NOT NULL, situation TEXT NOT NULL, evidence_need TEXT NOT NULL,
+            failure_mode TEXT NOT NULL, prefer TEXT NOT NULL, avoid TEXT NOT NULL, support INTEGER NOT NULL,
+            uses INTEGER NOT NULL, helped REAL NOT NULL, hurt REAL NOT NULL, created INTEGER NOT NULL,
+            last_used INTEGER NOT NULL, agents TEXT NOT NULL) WITHOUT ROWID""",
+        "CREATE TABLE learnt(task_no INTEGER PRIMARY KEY REFERENCES task)",
+        """CREATE TABLE lesson_change(
+            change_no INTEGER PRIMARY KEY, lesson_id TEXT NOT NULL, what TEXT NOT NULL, why TEXT NOT NULL)""",
+    ),
 )
 
 _TASK = """task_id, agent_id, stamp_ns, question, form, verdict, answer, value, value_frame, confidence,
@@ -47,7 +57,7 @@ class SqliteTaskStore:
     """
 
     def __init__(self, path: str | Path, read_only: bool = False) -> None:
-        self._file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability="full", read_only=read_only)
+        self.file = open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability="full", read_only=read_only)
 
     def add_task(self, record: TaskRecord) -> bool:
         """Store a task; False where it was there already, whenever it came. The first stamp is kept.
@@ -55,11 +65,11 @@ class SqliteTaskStore:
         Raises ExperienceError where its id is another task's.
         """
         row = _task_row(record)
-        with self._file.transaction():
-            known = self._file.execute(f"SELECT {_TASK} FROM task WHERE task_id = ?", (record.task_id,))
+        with self.file.transaction():
+            known = self.file.execute(f"SELECT {_TASK} FROM task WHERE task_id = ?", (record.task_id,))
             if not known:
                 marks = ", ".join("?" * len(row))
-                self._file.execute(f"INSERT INTO task({_TASK}) VALUES ({marks})", row)
+                self.file.execute(f"INSERT INTO task({_TASK}) VALUES ({marks})", row)
                 return True
         if _without_stamp(known[0]) != _without_stamp(row):
             raise ExperienceError(f"task '{record.task_id}' is recorded with another content: task ids must be unique")
@@ -67,23 +77,23 @@ class SqliteTaskStore:
 
     def add_feedback(self, record: FeedbackRecord) -> None:
         """Append to the feedback of a task. Raises ExperienceError where the task isn't recorded."""
-        with self._file.transaction():
-            known = self._file.execute("SELECT task_no FROM task WHERE task_id = ?", (record.task_id,))
+        with self.file.transaction():
+            known = self.file.execute("SELECT task_no FROM task WHERE task_id = ?", (record.task_id,))
             if not known:
                 raise ExperienceError(f"no task '{record.task_id}' was recorded here: nothing to give feedback on")
-            self._file.execute(
+            self.file.execute(
                 "INSERT INTO feedback(task_no, feedback, stamp_ns, correction, source) VALUES (?, ?, ?, ?, ?)",
                 (known[0][0], int(record.feedback), record.stamp_ns, record.correction, record.source),
             )
 
     def task(self, task_id: str) -> TaskRecord | None:
         """The record of a task; None: unknown."""
-        rows = self._file.execute(f"SELECT {_TASK} FROM task WHERE task_id = ?", (task_id,))
+        rows = self.file.execute(f"SELECT {_TASK} FROM task WHERE task_id = ?", (task_id,))
         return _task_of(rows[0]) if rows else None
 
     def feedback(self, task_id: str) -> tuple[FeedbackRecord, ...]:
         """All that was said about a task, in the order in which it came."""
-        rows = self._file.execute(
+        rows = self.file.execute(
             """SELECT feedback, f.stamp_ns, correction, source FROM feedback f JOIN task USING(task_no)
             WHERE task_id = ? ORDER BY feedback_no""",
             (task_id,),
@@ -92,12 +102,12 @@ class SqliteTaskStore:
 
     def tasks(self, limit: int = 100) -> tuple[TaskRecord, ...]:
         """The tasks recorded last, latest first."""
-        rows = self._file.execute(f"SELECT {_TASK} FROM task ORDER BY task_no DESC LIMIT ?", (limit,))
+        rows = self.file.execute(f"SELECT {_TASK} FROM task ORDER BY task_no DESC LIMIT ?", (limit,))
         return tuple(_task_of(row) for row in rows)
 
     def tally(self) -> dict[Feedback | None, int]:
         """How many tasks have which latest feedback; None: nothing was said yet."""
-        rows = self._file.execute(
+        rows = self.file.execute(
             """SELECT (SELECT feedback FROM feedback f WHERE f.task_no = t.task_no ORDER BY feedback_no DESC LIMIT 1)
             AS latest, count(*) FROM task t GROUP BY latest ORDER BY latest"""
         )
@@ -105,11 +115,11 @@ class SqliteTaskStore:
 
     def problems(self) -> list[str]:
         """What an integrity check finds; empty: sound."""
-        return self._file.problems()
+        return self.file.problems()
 
     def close(self) -> None:
         """Release the file."""
-        self._file.close()
+        self.file.close()
 
 
 def _task_row(record: TaskRecord) -> Row:

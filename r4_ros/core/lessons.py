@@ -1,0 +1,132 @@
+"""The vocabulary of the experience room: how a retrieval run went, and what was learnt from it. Holds no facts.
+
+Everything here is a closed choice: a lesson can say 'relax the place first', never what was found, where or by whom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from r4_ros.core.errors import InvalidArgument
+
+
+class Anomaly(str, Enum):
+    """What a run notices about itself, from its own queries and what they returned."""
+
+    EMPTY = "empty"  # nothing matched
+    REPEATED = "repeated"  # the same query again
+    STALLED = "stalled"  # two rounds with hardly anything new
+    UNANSWERED = "unanswered"  # the budget is about to end
+
+
+class Key(str, Enum):
+    """The keys of a query; see DESIGN's three keys."""
+
+    SEMANTIC = "semantic"
+    SPATIAL = "spatial"
+    TEMPORAL = "temporal"
+    AGENT = "agent"
+
+
+class Relax(str, Enum):
+    """One way to ask for less."""
+
+    REGION = "region"  # without the named place
+    ATTRIBUTE = "attribute"  # without the colour, size ...
+    KIND = "kind"  # a wider or similar kind of thing
+    SPELLING = "spelling"  # what the word was probably meant to be
+    TIME = "time"  # at any time
+    AGENT = "agent"  # seen by anybody
+    PLACE = "place"  # anywhere
+
+
+RELAX_KEY = {
+    Relax.REGION: Key.SPATIAL,
+    Relax.ATTRIBUTE: Key.SEMANTIC,
+    Relax.KIND: Key.SEMANTIC,
+    Relax.SPELLING: Key.SEMANTIC,
+    Relax.TIME: Key.TEMPORAL,
+    Relax.AGENT: Key.AGENT,
+    Relax.PLACE: Key.SPATIAL,
+}
+"""Which key each relaxation loosens."""
+
+
+class Polarity(str, Enum):
+    """Whether a lesson tells what helped or what failed."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+
+
+class FailureMode(str, Enum):
+    """How a run went wrong."""
+
+    NONE = "none"
+    MISLED = "misled"  # a relaxation found something, and the answer was wrong
+    EXHAUSTED = "exhausted"  # nothing that was tried found anything
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a question asks for, by type only: its form and the facets of its plan, such as ``relation:on``."""
+
+    form: str
+    facets: tuple[str, ...]
+    anomaly: Anomaly = Anomaly.EMPTY
+
+    def __str__(self) -> str:
+        return f"{self.anomaly.value}; {self.form}; {' '.join(self.facets)}"
+
+    @staticmethod
+    def parse(text: str) -> Situation:
+        """The situation that was written as text. Raises InvalidArgument."""
+        try:
+            anomaly, form, facets = text.split("; ", 2)
+            return Situation(form, tuple(facets.split()), Anomaly(anomaly))
+        except ValueError:
+            raise InvalidArgument(f"'{text[:80]}' is no situation: expected 'anomaly; form; facets'") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """Advice for the query writer: what to try first, and what not to. Nobody else accepts one."""
+
+    prefer: tuple[Relax, ...] = ()
+    avoid: tuple[Relax, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"try {', '.join(r.value for r in self.prefer)} first"] if self.prefer else []
+        parts += [f"avoid {', '.join(r.value for r in self.avoid)}"] if self.avoid else []
+        return "; ".join(parts) or "nothing to change"
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What runs of one kind have shown about asking. Counters: tasks that used it, and how these ended.
+
+    ``created`` and ``last_used`` count finished tasks, so that ageing is the same on a busy and on an idle robot.
+    """
+
+    lesson_id: str
+    polarity: Polarity
+    when_to_use: Situation
+    evidence_need: Key
+    failure_mode: FailureMode
+    correction: Focus
+    support: int = 1  # tasks that taught it
+    uses: int = 0
+    helped: float = 0.0
+    hurt: float = 0.0
+    created: int = 0
+    last_used: int = 0
+    agents: tuple[str, ...] = field(default=())  # whose tasks taught it
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A focus and the lessons it comes from, which are credited or blamed for how the task ends."""
+
+    focus: Focus = Focus()
+    lesson_ids: tuple[str, ...] = ()

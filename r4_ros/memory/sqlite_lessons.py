@@ -1,0 +1,113 @@
+"""Lessons in the file of the tasks that taught them, in tables of their own: each update is one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.lessons import FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
+from r4_ros.core.model import Feedback, TaskRecord
+from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.memory.sqlite_file import Row
+
+_LESSON = """lesson_id, polarity, situation, evidence_need, failure_mode, prefer, avoid, support, uses, helped, hurt,
+    created, last_used, agents"""
+
+
+class SqliteLessonStore:
+    """The ``LessonStore`` of the experience room, over an open task store. Raises StoreError."""
+
+    def __init__(self, tasks: SqliteTaskStore) -> None:
+        self._tasks, self._file = tasks, tasks.file
+
+    def lessons(self) -> dict[str, Lesson]:
+        """All lessons by id, in the order of their ids."""
+        rows = self._file.execute(f"SELECT {_LESSON} FROM lesson ORDER BY lesson_id")
+        return {row[0]: _lesson_of(row) for row in rows}
+
+    def task_count(self) -> int:
+        """How many tasks were learnt from."""
+        return int(self._file.execute("SELECT count(*) FROM learnt")[0][0])
+
+    def due(self, limit: int) -> tuple[tuple[TaskRecord, Feedback], ...]:
+        """Tasks that have feedback and weren't learnt from, oldest first, each with what was said last."""
+        rows = self._file.execute(
+            """SELECT task_id, (SELECT feedback FROM feedback f WHERE f.task_no = t.task_no
+                ORDER BY feedback_no DESC LIMIT 1) AS latest
+            FROM task t WHERE latest IS NOT NULL AND task_no NOT IN (SELECT task_no FROM learnt)
+            ORDER BY task_no LIMIT ?""",
+            (limit,),
+        )
+        found = ((self._tasks.task(task_id), Feedback(latest)) for task_id, latest in rows)
+        return tuple((task, said) for task, said in found if task is not None)
+
+    def update(
+        self,
+        task_ids: Sequence[str],
+        written: Mapping[str, Lesson],
+        dropped: Sequence[str],
+        audit: Sequence[tuple[str, str, str]],
+    ) -> None:
+        """One update, all or nothing: these tasks were learnt from, and this is what came of it.
+
+        Raises StoreError also where a task was learnt from before: it never counts twice.
+        """
+        with self._file.transaction():
+            for task_id in task_ids:
+                self._file.execute("INSERT INTO learnt SELECT task_no FROM task WHERE task_id = ?", (task_id,))
+            self._file.execute_many("DELETE FROM lesson WHERE lesson_id = ?", [(i,) for i in dropped])
+            marks = ", ".join("?" * 14)
+            self._file.execute_many(
+                f"INSERT OR REPLACE INTO lesson({_LESSON}) VALUES ({marks})", [_row(k) for k in written.values()]
+            )
+            self._file.execute_many("INSERT INTO lesson_change(lesson_id, what, why) VALUES (?, ?, ?)", audit)
+
+    def audit(self, limit: int = 100) -> tuple[tuple[str, str, str], ...]:
+        """What became of lessons, latest first: lesson id, what, why."""
+        rows = self._file.execute(
+            "SELECT lesson_id, what, why FROM lesson_change ORDER BY change_no DESC LIMIT ?", (limit,)
+        )
+        return tuple((row[0], row[1], row[2]) for row in rows)
+
+
+def lesson_to_dict(lesson: Lesson) -> dict[str, object]:
+    """A lesson as JSON-ready values."""
+    return {
+        "lesson_id": lesson.lesson_id,
+        "polarity": lesson.polarity.value,
+        "when_to_use": str(lesson.when_to_use),
+        "evidence_need": lesson.evidence_need.value,
+        "failure_mode": lesson.failure_mode.value,
+        "prefer": [r.value for r in lesson.correction.prefer],
+        "avoid": [r.value for r in lesson.correction.avoid],
+        "support": lesson.support,
+        "uses": lesson.uses,
+        "helped": lesson.helped,
+        "hurt": lesson.hurt,
+        "created": lesson.created,
+        "last_used": lesson.last_used,
+        "agents": list(lesson.agents),
+    }
+
+
+def _row(lesson: Lesson) -> Row:
+    return tuple(json.dumps(v) if isinstance(v, list) else v for v in lesson_to_dict(lesson).values())
+
+
+def _lesson_of(row: Row) -> Lesson:
+    (lesson_id, polarity, situation, need, mode, prefer, avoid, *counters, agents) = row
+    try:
+        focus = Focus(tuple(Relax(r) for r in json.loads(prefer)), tuple(Relax(r) for r in json.loads(avoid)))
+        return Lesson(
+            lesson_id,
+            Polarity(polarity),
+            Situation.parse(situation),
+            Key(need),
+            FailureMode(mode),
+            focus,
+            *counters,
+            tuple(json.loads(agents)),
+        )
+    except (ValueError, TypeError, InvalidArgument) as error:
+        raise StoreError(f"lesson '{lesson_id}' can't be read, its row is damaged: {error}") from error
