@@ -236,6 +236,12 @@ class ReasonerConfig:
     planner: str = param("rules", "who turns a question into a plan", choices=("rules",))
     deadline_s: float = param(10.0, "time for one answer", unit="s", low=0.1, high=600.0, live=True)
     max_rounds: int = param(5, "retrieval rounds; the last must answer", low=1, high=20, live=True)
+    experience: str = param(
+        "lessons",
+        "when nothing is found, what to try next: a fixed order, what the run itself shows, or also what others taught",
+        choices=("off", "reflection", "lessons"),
+        live=True,
+    )
     stale_s: float = param(600.0, "present-tense answers from older sightings say STALE", unit="s", low=0.0, live=True)
 
 

@@ -68,13 +68,44 @@ class FailureMode(str, Enum):
     EXHAUSTED = "exhausted"  # nothing that was tried found anything
 
 
+FORMS = frozenset(
+    """exists verify count identify attribute state locate navigate direction distance when duration order choose
+    compare explain action""".split()
+)
+FACETS = frozenset(
+    [f"semantic:{f}" for f in "anything named kind attribute".split()]
+    + [
+        f"spatial:{f}"
+        for f in (
+            """region on in at under above below next_to near between behind in_front_of left_of right_of across_from
+        around against attached_to facing corner end centre top bottom side along through same_room"""
+        ).split()
+    ]
+    + [
+        f"temporal:{f}"
+        for f in ("none now at between ago before after while first last nth since start end habit change").split()
+    ]
+    + [f"emptied_by:{f.value}" for f in Key]
+    + ["agent:named", "chained", "past"]
+)
+"""All that a situation can say. A word that isn't here can't get into a lesson, whatever it names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a question asks for, by type only: its form and the facets of its plan, such as ``relation:on``."""
+    """What a question asks for, by type only: its form and the facets of its plan, such as ``spatial:on``.
+
+    Raises InvalidArgument for a form or facet outside the closed vocabulary.
+    """
 
     form: str
     facets: tuple[str, ...]
     anomaly: Anomaly = Anomaly.EMPTY
+
+    def __post_init__(self) -> None:
+        foreign = [f for f in self.facets if f not in FACETS] + [self.form] * (self.form not in FORMS)
+        if foreign:
+            raise InvalidArgument(f"'{foreign[0][:40]}' isn't in the vocabulary of situations")
 
     def __str__(self) -> str:
         return f"{self.anomaly.value}; {self.form}; {' '.join(self.facets)}"
@@ -84,9 +115,11 @@ class Situation:
         """The situation that was written as text. Raises InvalidArgument."""
         try:
             anomaly, form, facets = text.split("; ", 2)
-            return Situation(form, tuple(facets.split()), Anomaly(anomaly))
+            return Situation(form, tuple(facets.split(" ")) if facets else (), Anomaly(anomaly))
+        except InvalidArgument:
+            raise
         except ValueError:
-            raise InvalidArgument(f"'{text[:80]}' is no situation: expected 'anomaly; form; facets'") from None
+            raise InvalidArgument(f"'{text[:40]}' is no situation: expected 'anomaly; form; facets'") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from r4_ros.core.config import ExperienceConfig
-from r4_ros.core.lessons import Advice, Situation
+from r4_ros.core.lessons import Advice, Lesson, Situation
 from r4_ros.core.ports import LessonStore
 from r4_ros.experience import bank
 from r4_ros.experience.reflect import lesson_of
@@ -26,10 +29,15 @@ class Learner:
         """How many lessons there are."""
         return len(self._bank)
 
+    def select(self, situation: Situation) -> tuple[Lesson, ...]:
+        """At most two lessons that fit, the better one first."""
+        lessons, count = self._bank, self._task_count
+        worth = {i: bank.utility(lesson, count, self._config) for i, lesson in lessons.items()}
+        return select(lessons.values(), situation, worth)
+
     def advise(self, situation: Situation) -> Advice:
         """What to try first in such a situation; an empty focus where nothing fits."""
-        worth = {i: bank.utility(k, self._task_count, self._config) for i, k in self._bank.items()}
-        lessons = select(self._bank.values(), situation, worth)
+        lessons = self.select(situation)
         return Advice(focus_of(lessons), tuple(lesson.lesson_id for lesson in lessons))
 
     def learn(self) -> int:
@@ -52,3 +60,18 @@ class Learner:
         self._store.update([task.task_id for task, _ in due], change.written, change.dropped, change.audit)
         self._bank, self._task_count = lessons, count
         return len(due)
+
+    def adopt(self, lessons: Iterable[Lesson]) -> int:
+        """Take over lessons of another robot; those that are here already stay as they are. Returns how many are new.
+
+        Lessons hold no facts, so any robot may use them. Raises StoreError.
+        """
+        known, change = dict(self._bank), bank.Change()
+        fresh = [lesson for lesson in lessons if lesson.lesson_id not in known]
+        for lesson in fresh:
+            here = replace(lesson, created=self._task_count, last_used=self._task_count)
+            bank.add(known, here, self._config, change)
+        bank.tidy(known, self._task_count, self._config, change)
+        self._store.update((), change.written, change.dropped, change.audit)
+        self._bank = known
+        return len(fresh)

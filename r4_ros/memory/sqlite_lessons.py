@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from r4_ros.core.errors import InvalidArgument, StoreError
 from r4_ros.core.lessons import FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
@@ -13,6 +16,10 @@ from r4_ros.memory.sqlite_file import Row
 
 _LESSON = """lesson_id, polarity, situation, evidence_need, failure_mode, prefer, avoid, support, uses, helped, hurt,
     created, last_used, agents"""
+
+_NAMES = tuple(name.strip() for name in _LESSON.replace("situation", "when_to_use").split(","))
+
+_COUNTERS = ("support", "uses", "helped", "hurt", "created", "last_used")
 
 
 class SqliteLessonStore:
@@ -95,8 +102,23 @@ def _row(lesson: Lesson) -> Row:
     return tuple(json.dumps(v) if isinstance(v, list) else v for v in lesson_to_dict(lesson).values())
 
 
+def lesson_from_dict(fields: Mapping[str, Any]) -> Lesson:
+    """A lesson from what ``lesson_to_dict`` made of it. Raises InvalidArgument for anything else."""
+    try:
+        row = tuple(json.dumps(fields[k]) if isinstance(fields[k], list) else fields[k] for k in _NAMES)
+        if not re.fullmatch("[0-9a-f]{16}", fields["lesson_id"]):
+            raise ValueError("its lesson_id isn't one")
+        if not all(math.isfinite(fields[k]) and fields[k] >= 0 for k in _COUNTERS):
+            raise ValueError("its counters can't be")
+        return _lesson_of(row)
+    except (KeyError, TypeError, ValueError, StoreError) as error:
+        raise InvalidArgument(f"that is no lesson of ours: {error}") from None
+
+
 def _lesson_of(row: Row) -> Lesson:
-    (lesson_id, polarity, situation, need, mode, prefer, avoid, *counters, agents) = row
+    (lesson_id, polarity, situation, need, mode, prefer, avoid, support, uses, helped, hurt, created, used, agents) = (
+        row
+    )
     try:
         focus = Focus(tuple(Relax(r) for r in json.loads(prefer)), tuple(Relax(r) for r in json.loads(avoid)))
         return Lesson(
@@ -106,8 +128,13 @@ def _lesson_of(row: Row) -> Lesson:
             Key(need),
             FailureMode(mode),
             focus,
-            *counters,
-            tuple(json.loads(agents)),
+            support,
+            uses,
+            helped,
+            hurt,
+            created,
+            last_used=used,
+            agents=tuple(json.loads(agents)),
         )
     except (ValueError, TypeError, InvalidArgument) as error:
         raise StoreError(f"lesson '{lesson_id}' can't be read, its row is damaged: {error}") from error

@@ -1,23 +1,33 @@
-"""experience_node: records finished tasks and what became of them."""
+"""experience_node: records finished tasks and what became of them, learns from both, and gives advice."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from r4_ros import msg, srv
 from r4_ros.core.config import ExperienceConfig
 from r4_ros.core.errors import ExperienceError
+from r4_ros.core.lessons import Situation
 from r4_ros.core.model import Feedback, Question
+from r4_ros.experience.learner import Learner
 from r4_ros.experience.recorder import Recorder
+from r4_ros.experience.select import focus_of
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.memory.sqlite_lessons import SqliteLessonStore
 from r4_ros.nodes import convert, qos
+from r4_ros.nodes.advice import lesson_to_msg
 from r4_ros.nodes.base import Job, R4Node, run
 from r4_ros.nodes.convert_answers import answer_from_msg
 from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.paths import ros_home
 from r4_ros.nodes.worker import Worker
+
+ANSWER_WAIT_S = 2.0
+"""Feedback may overtake its answer, which comes by topic; so long it waits for it."""
+POLL_S = 0.02
 
 
 class ExperienceNode(R4Node[ExperienceConfig]):
@@ -35,12 +45,16 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         """Open the record and make the service."""
         self._store = SqliteTaskStore(ros_home(self.config.db))
         self._recorder = Recorder(self._store, self, self.agent_id)
+        self._learner = Learner(SqliteLessonStore(self._store), self.config)
         self._worker: Worker[Job] = self.worker("r4-experience")
-        self.serve(srv.RecordOutcome, "experience/record_outcome", self._record_outcome, self._worker)
+        self._feedback: Worker[Job] = self.worker("r4-feedback")
+        self.serve(srv.RecordOutcome, "experience/record_outcome", self._record_outcome, self._feedback)
+        self.serve(srv.SelectExperience, "experience/select", self._select, self._worker)
 
     def activate(self) -> None:
-        """Listen to answers."""
+        """Listen to answers, and learn from what was told before a stop."""
         self.subscribe(msg.Answer, "reasoner/answers", self._on_answer, qos.EVENTS)
+        self._worker.offer(self._learn)
 
     def cleanup(self) -> None:
         """Close the record."""
@@ -61,8 +75,31 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         feedback = convert.enum_from_msg(Feedback, request.feedback, "feedback")
         if not request.task_id:
             raise ExperienceError("task_id is empty: give the task_id of an answer")
+        self._await_task(request.task_id)
         self._recorder.record_feedback(request.task_id, feedback, request.correction, request.source)
         self.counts.add(f"feedback.{feedback.name.lower()}")
+        self._worker.offer(self._learn)
+        return response
+
+    def _await_task(self, task_id: str) -> None:
+        """Give an answer that was overtaken by its feedback the time to arrive."""
+        until = time.monotonic() + ANSWER_WAIT_S
+        while self._store is not None and self._store.task(task_id) is None and time.monotonic() < until:
+            time.sleep(POLL_S)
+
+    def _learn(self) -> None:
+        while self.config.learn:
+            learnt = self._learner.learn()
+            if not learnt:
+                return
+            self.counts.add("learnt", learnt)
+
+    def _select(self, request: Any, response: Any) -> Any:
+        lessons = self._learner.select(Situation.parse(request.situation))
+        focus = focus_of(lessons)
+        response.prefer = [r.value for r in focus.prefer]
+        response.avoid = [r.value for r in focus.avoid]
+        response.lessons = [lesson_to_msg(lesson) for lesson in lessons]
         return response
 
     def report(self) -> Report:
@@ -70,7 +107,7 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         problems = []
         if not self.count_publishers(self.resolve_topic_name("reasoner/answers")):
             problems.append(f"nobody publishes {self.resolve_topic_name('reasoner/answers')}: is the reasoner active?")
-        return Report(problems, {"waiting": self._worker.pending})
+        return Report(problems, {"waiting": self._worker.pending, "lessons": self._learner.size})
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -15,6 +15,7 @@ from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import NotReady
 from r4_ros.core.model import Answer, TraceStep
 from r4_ros.nodes import qos
+from r4_ros.nodes.advice import RemoteAdvisor
 from r4_ros.nodes.base import Job, R4Node, run
 from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert import outcome
@@ -36,6 +37,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         """Load the planner and make the topics, the service and the action."""
         language()  # loads the parser now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
+        self._advisor = RemoteAdvisor(self.client(srv.SelectExperience, "experience/select"))
         self._reasoner = self._made(self.config)
         self._worker: Worker[Job] = self.worker("r4-reasoner")
         self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)
@@ -111,7 +113,8 @@ class ReasonerNode(R4Node[ReasonerConfig]):
 
     def _made(self, config: ReasonerConfig) -> Reasoner:
         """A reasoner to which 'me' is this node's agent; empty: the only agent there is."""
-        return Reasoner(self._memory, replace(config, agent_id=config.agent_id or self.get_namespace().strip("/")))
+        config = replace(config, agent_id=config.agent_id or self.get_namespace().strip("/"))
+        return Reasoner(self._memory, config, advisor=self._advisor)
 
     def _message(self, answer: Answer) -> msg.Answer:
         message = answer_to_msg(answer)

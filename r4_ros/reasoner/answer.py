@@ -7,24 +7,34 @@ from typing import Any
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.model import Answer, Evidence, Question
-from r4_ros.core.ports import Memory, TaskLog
+from r4_ros.core.ports import Advisor, Memory, TaskLog
 from r4_ros.reasoner import loop
 
 
 class Reasoner:
-    """Answers questions from a memory, by rules; writes each finished task to the log if there is one."""
+    """Answers questions from a memory, by rules.
 
-    def __init__(self, memory: Memory, config: ReasonerConfig | None = None, log: TaskLog | None = None) -> None:
+    log: each finished task is written there. advisor: asked how to go on where a run finds nothing.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        config: ReasonerConfig | None = None,
+        log: TaskLog | None = None,
+        advisor: Advisor | None = None,
+    ) -> None:
         self._memory = memory
         self._config = config or ReasonerConfig()
         self._log = log
+        self._advisor = advisor
 
     def answer(self, question: Question) -> Answer:
         """The answer to any text; an impossible question gets its verdict, not an exception.
 
         Raises what the memory raises (store, network), and InvalidArgument for an unknown time zone.
         """
-        draft, form, trace = loop.solve(self._memory, question, self._config)
+        draft, form, trace = loop.solve(self._memory, question, self._config, self._advisor)
         answer = Answer(
             question=question.text,
             text=draft.text,

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
+from r4_ros.core.lessons import Relax
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, TraceStep, Verdict
-from r4_ros.core.ports import Memory
-from r4_ros.reasoner import explain, judge_time, judge_usual, lexicon, parse, selves, wording, words
+from r4_ros.core.ports import Advisor, Memory
+from r4_ros.reasoner import explain, judge_time, judge_usual, lexicon, parse, reflection, selves, wording, words
 from r4_ros.reasoner.decompose import plan as decompose
 from r4_ros.reasoner.draft import (
     Draft,
@@ -42,7 +43,9 @@ REASONS = {
 }
 
 
-def solve(memory: Memory, question: Question, config: ReasonerConfig) -> tuple[Draft, Form | None, list[TraceStep]]:
+def solve(
+    memory: Memory, question: Question, config: ReasonerConfig, advisor: Advisor | None = None
+) -> tuple[Draft, Form | None, list[TraceStep]]:
     """The draft of an answer, its form, and the trace. Raises what the memory raises, except for the deadline."""
     rounds = max(1, question.max_rounds or config.max_rounds)
     deadline = time.monotonic() + (question.deadline_s if question.deadline_s > 0 else config.deadline_s)
@@ -54,6 +57,8 @@ def solve(memory: Memory, question: Question, config: ReasonerConfig) -> tuple[D
         max_rounds=rounds,
         deadline=deadline,
         stale_s=config.stale_s,
+        experience=config.experience,
+        advisor=advisor,
     )
     plan: Plan | None = None
     try:
@@ -233,19 +238,49 @@ def _no_region(run: Run, unknown: UnknownRegion | None) -> Draft:
 
 def _refined(run: Run, plan: Plan, base: Draft, found: Found | None, unknown: UnknownRegion | None) -> Draft:
     """Relax one key at a time while rounds remain; what comes of it is said beside the answer, never as the answer."""
-    for relaxed in relaxations(plan, found, unknown):
+    options = _reflected(run, plan, found, list(relaxations(plan, found, unknown)))
+    asked = False
+    while options:
         if run.round >= run.max_rounds:
             run.note("stop", f"{run.max_rounds} rounds")
             break
-        run.round += 1
-        run.note("refine", f"{relaxed.key}: {relaxed.note}")
-        try:
-            draft, _, _ = _try(run, relaxed.plan)
-        except UnsupportedQuestion:
-            continue
+        relaxed = options.pop(0)
+        draft = _relaxed(run, relaxed)
         if draft is not None and draft.evidence:
             return _beside(base, relaxed, draft, plan)
+        if not asked and options:
+            options, asked = _advised(run, plan, found, options), True
     return base
+
+
+def _reflected(run: Run, plan: Plan, found: Found | None, options: list[Relaxation]) -> list[Relaxation]:
+    """The run names what is wrong, and what to try first because of it."""
+    if run.experience == "off" or not options:
+        return options
+    run.note("reflect", str(reflection.situation(plan, found)))
+    return reflection.by_blame(options, found)
+
+
+def _advised(run: Run, plan: Plan, found: Found | None, options: list[Relaxation]) -> list[Relaxation]:
+    """The anomaly stayed: what other runs have shown decides what is tried next."""
+    if run.advisor is None or run.experience != "lessons":
+        return options
+    advice = run.advisor.advise(reflection.situation(plan, found))
+    if advice.lesson_ids:
+        run.note("experience", f"{' '.join(advice.lesson_ids)}: {advice.focus}")
+    return reflection.focused(options, advice.focus)
+
+
+def _relaxed(run: Run, relaxed: Relaxation) -> Draft | None:
+    """Another round, with a key relaxed; None where the memory can't be asked that."""
+    run.round += 1
+    run.note("refine", f"{relaxed.key.value}: {relaxed.note}")
+    try:
+        draft, _, _ = _try(run, relaxed.plan)
+    except UnsupportedQuestion:
+        return None
+    run.note("tried", relaxed.key.value, 0 if draft is None else len(draft.evidence))
+    return draft
 
 
 def _beside(base: Draft, relaxed: Relaxation, draft: Draft, plan: Plan) -> Draft:
@@ -254,13 +289,13 @@ def _beside(base: Draft, relaxed: Relaxation, draft: Draft, plan: Plan) -> Draft
     text = f"{base.text} {relaxed.note} {told}"
     asked = [a.name for step in plan.steps for a in step.semantic.attributes if a.is_known]
     unknown = [n for n in asked if not all(wording.attribute(e, n) for e in draft.evidence)]
-    if relaxed.key == "attribute" and unknown:
+    if relaxed.key is Relax.ATTRIBUTE and unknown:
         text = f"{text} Its {wording.listed(unknown)} isn't known."
         return Draft(text, Verdict.AMBIGUOUS, None, draft.evidence, draft.confidence / 2, draft.frame)
     if base.verdict is Verdict.ANSWERED:
         return replace(base, text=text, evidence=draft.evidence)
     if relaxed.verdict is Verdict.AMBIGUOUS:
-        value = draft.value if relaxed.key == "region" else None
+        value = draft.value if relaxed.key in (Relax.REGION, Relax.SPELLING) else None
         return Draft(text, Verdict.AMBIGUOUS, value, draft.evidence, draft.confidence / 2, draft.frame)
     return replace(base, text=text, evidence=draft.evidence)
 

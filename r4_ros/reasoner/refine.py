@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from r4_ros.core.lessons import Relax
 from r4_ros.core.model import Verdict
 from r4_ros.reasoner import lexicon, wording
 from r4_ros.reasoner.draft import noun, place_asked
@@ -17,7 +18,7 @@ class Relaxation:
     """A plan with one key relaxed. ``verdict`` is the best that it can lead to: the question asked for more."""
 
     plan: Plan
-    key: str
+    key: Relax
     note: str
     verdict: Verdict
 
@@ -28,7 +29,7 @@ def relaxations(plan: Plan, found: Found | None, unknown: UnknownRegion | None) 
         stripped = _without_region(plan)
         if stripped is not None:
             note = "Anywhere:"
-            yield Relaxation(stripped, "region", note, Verdict.AMBIGUOUS)
+            yield Relaxation(stripped, Relax.REGION, note, Verdict.AMBIGUOUS)
         return
     index = found.missing if found is not None and found.missing >= 0 else len(plan.steps) - 1
     step, what = plan.steps[index], noun(plan, index)
@@ -36,29 +37,29 @@ def relaxations(plan: Plan, found: Found | None, unknown: UnknownRegion | None) 
         loose = tuple(a for a in step.semantic.attributes if not a.is_known)
         bare = step.semantic.model_copy(update={"attributes": loose})
         other = _with(plan, index, step.model_copy(update={"semantic": bare}))
-        yield Relaxation(other, "attribute", f"Instead of the {what}:", Verdict.NOT_SEEN)
+        yield Relaxation(other, Relax.ATTRIBUTE, f"Instead of the {what}:", Verdict.NOT_SEEN)
     wide = lexicon.wider(step.semantic.text) if step.semantic.text and not step.semantic.name else ""
     if wide:
         wider = step.semantic.model_copy(update={"text": wide, "labels": lexicon.labels_for(wide)})
         other = _with(plan, index, step.model_copy(update={"semantic": wider}))
-        yield Relaxation(other, "kind", f"A {wide} may be meant:", Verdict.AMBIGUOUS)
+        yield Relaxation(other, Relax.KIND, f"A {wide} may be meant:", Verdict.AMBIGUOUS)
     spelled = lexicon.respelled(step.semantic.text) if not step.semantic.name and not wide else ""
     if spelled:
         meant = step.semantic.model_copy(update={"text": spelled, "labels": lexicon.labels_for(spelled)})
         other = _with(plan, index, step.model_copy(update={"semantic": meant}))
-        yield Relaxation(other, "region", f"If {wording.article(spelled)} is meant:", Verdict.AMBIGUOUS)
+        yield Relaxation(other, Relax.SPELLING, f"If {wording.article(spelled)} is meant:", Verdict.AMBIGUOUS)
     target = plan.target
     if target.temporal and plan.form in (Form.EXISTS, Form.LOCATE, Form.IDENTIFY, Form.ATTRIBUTE, Form.VERIFY):
         other = _with(plan, -1, target.model_copy(update={"temporal": ()}))
-        yield Relaxation(other, "time", "At another time:", Verdict.NOT_SEEN)
+        yield Relaxation(other, Relax.TIME, "At another time:", Verdict.NOT_SEEN)
     of_one = plan.form in (Form.EXISTS, Form.LOCATE, Form.ATTRIBUTE, Form.VERIFY, Form.NAVIGATE)
     if target.agents:
         anybody = _with(plan, -1, target.model_copy(update={"agents": ()}))
-        yield Relaxation(anybody, "agent", "Seen by another:", Verdict.NOT_SEEN)
+        yield Relaxation(anybody, Relax.AGENT, "Seen by another:", Verdict.NOT_SEEN)
     named = step is target and step.semantic.text and not step.semantic.anything
     if step.spatial and named and of_one:
         other = _with(plan, -1, target.model_copy(update={"spatial": ()}))
-        yield Relaxation(other, "place", f"Not{place_asked(plan)}, but elsewhere:", Verdict.NOT_SEEN)
+        yield Relaxation(other, Relax.PLACE, f"Not{place_asked(plan)}, but elsewhere:", Verdict.NOT_SEEN)
 
 
 def _with(plan: Plan, index: int, step: Step) -> Plan:

@@ -24,7 +24,7 @@ from r4_ros.core.model import (
     TemporalKind,
     TraceStep,
 )
-from r4_ros.core.ports import Memory
+from r4_ros.core.ports import Advisor, Memory
 from r4_ros.reasoner import explain, keys, lexicon, moments, sieve, viewpoint
 from r4_ros.reasoner.keys import EVENT_KINDS, By, EventKey, Form, Plan, Relation, SpatialKey, Step
 from r4_ros.reasoner.moments import Times, Window
@@ -80,6 +80,8 @@ class Run:
     max_rounds: int
     deadline: float
     stale_s: float
+    experience: str = "off"
+    advisor: Advisor | None = None
     now_ns: int = 0
     regions: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()

@@ -231,7 +231,7 @@ def test_a_memory_file_is_not_taken_for_an_experience_file(path: Path) -> None:
 
 def test_a_damaged_row_is_named(store: SqliteTaskStore, recorder: Recorder, path: Path) -> None:
     recorder.record_task(QUESTION, answer(), 42)
-    store._file.execute("UPDATE task SET trace = '[{\"nonsense\": 1}]'")
+    store.file.execute("UPDATE task SET trace = '[{\"nonsense\": 1}]'")
     with pytest.raises(StoreError, match=r"task-1.*damaged"):
         store.task("task-1")
     assert store.problems() == []

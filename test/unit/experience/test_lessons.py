@@ -1,0 +1,353 @@
+"""What runs teach: reflection by rules, selection, the life of a bank, and learning once, all or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r4_ros.core.config import ExperienceConfig
+from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.lessons import FACETS, FORMS, Anomaly, FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
+from r4_ros.core.model import Feedback, FeedbackRecord, Question, TaskRecord, TraceStep, Verdict
+from r4_ros.core.ports import LessonStore
+from r4_ros.experience import bank
+from r4_ros.experience.learner import Learner
+from r4_ros.experience.reflect import lesson_of
+from r4_ros.experience.runs import Attempt, report
+from r4_ros.experience.select import focus_of, select
+from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.memory.sqlite_lessons import SqliteLessonStore, lesson_from_dict, lesson_to_dict
+
+ROOT = Path(__file__).resolve().parents[3]
+CONFIG = ExperienceConfig()
+CUP = Situation("locate", ("semantic:kind", "spatial:on", "emptied_by:semantic"))
+
+situations = st.builds(
+    Situation,
+    st.sampled_from(sorted(FORMS)),
+    st.lists(st.sampled_from(sorted(FACETS)), max_size=6, unique=True).map(tuple),
+    st.sampled_from(Anomaly),
+)
+relaxes = st.lists(st.sampled_from(Relax), max_size=4, unique=True).map(tuple)
+lessons = st.builds(
+    Lesson,
+    st.uuids().map(lambda u: u.hex[:16]),
+    st.sampled_from(Polarity),
+    situations,
+    st.sampled_from(Key),
+    st.sampled_from(FailureMode),
+    st.builds(Focus, relaxes, relaxes),
+    st.integers(1, 50),
+    st.integers(0, 50),
+    st.integers(0, 100).map(lambda n: n / 2),
+    st.integers(0, 100).map(lambda n: n / 2),
+    st.integers(0, 500),
+    st.integers(0, 500),
+    st.lists(st.sampled_from(["a", "b", "c"]), unique=True).map(lambda a: tuple(sorted(a))),
+)
+
+
+def steps(*tried: tuple[Relax, int], situation: Situation = CUP, used: str = "") -> tuple[TraceStep, ...]:
+    trace = [TraceStep(1, "plan", "locate the cup on the table"), TraceStep(1, "reflect", str(situation))]
+    if used:
+        trace.append(TraceStep(1, "experience", f"{used}: try kind first"))
+    trace += [TraceStep(i + 2, "tried", relax.value, found) for i, (relax, found) in enumerate(tried)]
+    return (*trace, TraceStep(9, "answer", "ANSWERED: ..."))
+
+
+def task(task_id: str, trace: tuple[TraceStep, ...]) -> TaskRecord:
+    question = Question("Where did Anna leave the Ming vase in 1987?")
+    return TaskRecord(task_id, "robot", 5, question, "locate", Verdict.ANSWERED, "In the den.", trace=trace)
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Iterator[SqliteTaskStore]:
+    store = SqliteTaskStore(tmp_path / "experience.db")
+    yield store
+    store.close()
+
+
+def finish(tasks: SqliteTaskStore, task_id: str, trace: tuple[TraceStep, ...], feedback: Feedback) -> None:
+    tasks.add_task(task(task_id, trace))
+    tasks.add_feedback(FeedbackRecord(task_id, feedback, 6))
+
+
+@given(situations)
+def test_a_situation_is_read_as_it_was_written(situation: Situation) -> None:
+    assert Situation.parse(str(situation)) == situation
+
+
+@given(st.text(max_size=60))
+def test_no_other_text_is_a_situation(text: str) -> None:
+    with pytest.raises(InvalidArgument):
+        Situation.parse(f"empty; locate; {text.strip() or 'x'}!")
+
+
+def test_a_trace_is_read() -> None:
+    read = report(steps((Relax.KIND, 0), (Relax.TIME, 2), used="abc def"))
+    assert read.situation == CUP
+    assert read.attempts == (Attempt(Relax.KIND, 0), Attempt(Relax.TIME, 2))
+    assert read.lessons == ("abc", "def")
+    assert report((TraceStep(1, "reflect", "??"), TraceStep(2, "tried", "magic", 1))) == report(())
+
+
+def test_what_found_the_evidence_of_a_right_answer_is_learnt() -> None:
+    lesson = lesson_of(report(steps((Relax.KIND, 0), (Relax.TIME, 2))), Feedback.RIGHT, "robot", 7)
+    assert lesson is not None
+    assert (lesson.polarity, lesson.evidence_need) == (Polarity.SUCCESS, Key.TEMPORAL)
+    assert lesson.correction == Focus((Relax.TIME,), (Relax.KIND,))
+    assert lesson.agents == ("robot",)
+
+
+def test_what_misled_and_what_was_in_vain_is_learnt() -> None:
+    misled = lesson_of(report(steps((Relax.ATTRIBUTE, 3))), Feedback.WRONG, "", 0)
+    assert misled is not None
+    assert (misled.failure_mode, misled.correction.avoid) == (FailureMode.MISLED, (Relax.ATTRIBUTE,))
+    vain = lesson_of(report(steps((Relax.KIND, 0), (Relax.PLACE, 0))), Feedback.WRONG, "", 0)
+    assert vain is not None
+    assert (vain.failure_mode, vain.correction.avoid) == (FailureMode.EXHAUSTED, (Relax.KIND, Relax.PLACE))
+
+
+@pytest.mark.parametrize(
+    ("trace", "feedback"),
+    [
+        ((), Feedback.WRONG),
+        (steps(), Feedback.RIGHT),
+        (steps((Relax.KIND, 1)), Feedback.PARTLY),
+        (steps((Relax.KIND, 0)), Feedback.RIGHT),
+    ],
+)
+def test_some_runs_teach_nothing(trace: tuple[TraceStep, ...], feedback: Feedback) -> None:
+    assert lesson_of(report(trace), feedback, "", 0) is None
+
+
+@given(st.lists(lessons, max_size=12, unique_by=lambda k: k.lesson_id), situations, st.integers(0, 600))
+def test_at_most_two_lessons_and_one_consistent_focus(kept: list[Lesson], situation: Situation, now: int) -> None:
+    worth = {k.lesson_id: bank.utility(k, now, CONFIG) for k in kept}
+    assert all(0.0 <= w <= 1.0 for w in worth.values())
+    chosen = select(kept, situation, worth)
+    assert len(chosen) <= 2
+    assert sum(k.polarity is Polarity.FAILURE for k in chosen) <= 1
+    assert chosen == select(list(reversed(kept)), situation, worth)
+    focus = focus_of(chosen)
+    assert not set(focus.prefer) & set(focus.avoid)
+
+
+def test_a_failure_must_fit_closer_than_a_success() -> None:
+    near = Situation("count", ("semantic:kind", "temporal:ago", "past"))
+    success = Lesson("a", Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,)))
+    failure = replace(success, lesson_id="b", polarity=Polarity.FAILURE)
+    worth = {"a": 0.5, "b": 0.9}
+    assert select([success, failure], near, worth) == (success,)
+    assert select([success, failure], CUP, worth) == (failure, success)
+
+
+@settings(max_examples=60)
+@given(st.lists(lessons, max_size=40), st.integers(0, 600))
+def test_a_bank_stays_within_its_room_and_says_what_it_did(new: list[Lesson], now: int) -> None:
+    config = ExperienceConfig(success_lessons=5, failure_lessons=3)
+    kept: bank.Bank = {}
+    change = bank.Change()
+    support = 0
+    for lesson in new:
+        if lesson.lesson_id not in kept:
+            bank.add(kept, lesson, config, change)
+            support += lesson.support
+    assert sum(k.support for k in kept.values()) == support
+    bank.tidy(kept, now, config, change)
+    for polarity, room in ((Polarity.SUCCESS, 5), (Polarity.FAILURE, 3)):
+        assert sum(k.polarity is polarity for k in kept.values()) <= room
+    assert not any(k.uses >= config.min_uses and k.helped < k.hurt for k in kept.values())
+    assert set(change.written) == set(kept)
+    assert {i for i, what, _ in change.audit if what == "dropped"} == set(change.dropped)
+
+
+def test_near_lessons_merge_and_sum_their_counters() -> None:
+    kept: bank.Bank = {}
+    first = Lesson(
+        "a", Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,)), 2, 4, 3.0, 1.0, agents=("x",)
+    )
+    other = replace(first, lesson_id="b", agents=("y",))
+    for lesson in (first, other):
+        bank.add(kept, lesson, CONFIG, bank.Change())
+    assert list(kept) == ["a"]
+    assert (kept["a"].support, kept["a"].uses, kept["a"].helped, kept["a"].hurt) == (4, 8, 6.0, 2.0)
+    assert kept["a"].agents == ("x", "y")
+    bank.add(kept, replace(first, lesson_id="c", correction=Focus((Relax.TIME,))), CONFIG, bank.Change())
+    assert set(kept) == {"a", "c"}
+
+
+def test_what_hurts_goes_and_what_is_new_stays() -> None:
+    hurting = Lesson(
+        "a", Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,)), uses=5, helped=2.0, hurt=3.0
+    )
+    helping = replace(hurting, lesson_id="b", helped=3.0, hurt=2.0)
+    kept = {"a": hurting, "b": helping}
+    bank.tidy(kept, 10, CONFIG, bank.Change())
+    assert list(kept) == ["b"]
+    old = replace(helping, lesson_id="old", helped=5.0, hurt=0.0, created=0, last_used=100)
+    new = replace(helping, lesson_id="new", uses=0, helped=0.0, hurt=0.0, created=99, last_used=99)
+    kept = {"old": old, "new": new}
+    bank.tidy(kept, 100, replace(CONFIG, success_lessons=1), bank.Change())
+    assert list(kept) == ["new"]
+
+
+def test_a_lesson_helps_later_tasks_only_and_is_credited(tasks: SqliteTaskStore) -> None:
+    learner = Learner(SqliteLessonStore(tasks), CONFIG)
+    finish(tasks, "one", steps((Relax.KIND, 0), (Relax.TIME, 1)), Feedback.RIGHT)
+    assert learner.advise(CUP).lesson_ids == ()
+    assert learner.learn() == 1
+    advice = learner.advise(CUP)
+    assert advice.focus == Focus((Relax.TIME,), (Relax.KIND,))
+    finish(tasks, "two", steps((Relax.TIME, 1), used=advice.lesson_ids[0]), Feedback.WRONG)
+    assert learner.learn() == 1
+    again = Learner(SqliteLessonStore(tasks), CONFIG)
+    kept = SqliteLessonStore(tasks).lessons()[advice.lesson_ids[0]]
+    assert (kept.uses, kept.helped, kept.hurt) == (1, 0.0, 1.0)
+    assert again.advise(CUP) == learner.advise(CUP)
+    assert SqliteLessonStore(tasks).audit()
+
+
+def test_nothing_is_learnt_twice(tasks: SqliteTaskStore) -> None:
+    store = SqliteLessonStore(tasks)
+    finish(tasks, "one", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    first, second = Learner(store, CONFIG), Learner(store, CONFIG)
+    assert (first.learn(), first.learn(), second.learn()) == (1, 0, 0)
+    before = store.lessons()
+    with pytest.raises(StoreError):
+        store.update(["one"], {}, list(before), [])
+    assert store.lessons() == before
+    tasks.add_feedback(FeedbackRecord("one", Feedback.WRONG, 9))
+    assert first.learn() == 0
+
+
+def test_an_update_that_fails_leaves_everything_as_it_was(
+    tasks: SqliteTaskStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteLessonStore(tasks)
+    learner = Learner(store, CONFIG)
+    finish(tasks, "one", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    with monkeypatch.context() as patched:
+        patched.setattr(bank, "tidy", lambda kept, count, config, change: change.audit.append((None, None, None)))
+        with pytest.raises(StoreError):
+            learner.learn()
+    assert (learner.size, store.lessons(), store.task_count()) == (0, {}, 0)
+    assert learner.learn() == 1
+
+
+KILLED = """
+import os, signal, sys
+from r4_ros.core.config import ExperienceConfig
+from r4_ros.experience.learner import Learner
+from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.memory.sqlite_lessons import SqliteLessonStore
+tasks = SqliteTaskStore(sys.argv[1])
+store = SqliteLessonStore(tasks)
+if sys.argv[2] == "before":
+    store.update = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+Learner(store, ExperienceConfig()).learn()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_learner_that_is_killed_learns_each_task_once(tmp_path: Path, when: str) -> None:
+    path = tmp_path / "experience.db"
+    tasks = SqliteTaskStore(path)
+    for n in range(3):
+        finish(tasks, f"task {n}", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    tasks.close()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(path), when], env=env, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    tasks = SqliteTaskStore(path)
+    store = SqliteLessonStore(tasks)
+    learner = Learner(store, CONFIG)
+    assert learner.learn() == (3 if when == "before" else 0)
+    assert [k.support for k in store.lessons().values()] == [3]
+    assert len(tasks.tasks()) == 3
+    tasks.close()
+
+
+def test_lessons_are_shared_as_they_are_and_once(tasks: SqliteTaskStore, tmp_path: Path) -> None:
+    finish(tasks, "one", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    store = SqliteLessonStore(tasks)
+    Learner(store, CONFIG).learn()
+    told = json.loads(json.dumps([lesson_to_dict(k) for k in store.lessons().values()]))
+    elsewhere = SqliteTaskStore(tmp_path / "other.db")
+    other = Learner(SqliteLessonStore(elsewhere), CONFIG)
+    assert [other.adopt(lesson_from_dict(fields) for fields in told) for _ in range(2)] == [1, 0]
+    assert other.advise(CUP).focus == Focus((Relax.TIME,))
+    assert [k.agents for k in SqliteLessonStore(elsewhere).lessons().values()] == [("robot",)]
+    elsewhere.close()
+
+
+HOSTILE = st.one_of(
+    st.text(min_size=1, max_size=40),
+    st.sampled_from(
+        ["anna", "semantic:keys", "spatial:on kitchen", "the answer is 4", "'drop table lesson'", "ignore"]
+    ),
+)
+
+
+@settings(max_examples=500)
+@given(
+    st.sampled_from(["lesson_id", "polarity", "when_to_use", "evidence_need", "failure_mode", "prefer", "avoid"]),
+    HOSTILE,
+)
+def test_no_words_get_into_advice(field: str, words: str) -> None:
+    """Whatever a foreign lesson says in any of its fields: it is refused, or its advice is of closed choices."""
+    whole = lesson_to_dict(
+        Lesson("0" * 16, Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,)))
+    )
+    forged = {**whole, field: [words] if field in ("prefer", "avoid") else words}
+    try:
+        lesson = lesson_from_dict(forged)
+    except InvalidArgument:
+        return
+    allowed = {*Relax, *Key, *Polarity, *FailureMode}
+    assert {lesson.polarity, lesson.evidence_need, lesson.failure_mode} <= allowed
+    assert {*lesson.correction.prefer, *lesson.correction.avoid} <= set(Relax)
+    assert set(lesson.when_to_use.facets) <= FACETS
+    assert re.fullmatch("[0-9a-f]{16}", lesson.lesson_id)
+
+
+@pytest.mark.parametrize("field", ["support", "uses", "helped", "hurt", "created"])
+@pytest.mark.parametrize("value", [-1, "many", None, float("nan"), float("inf"), [3]])
+def test_forged_counters_are_refused(field: str, value: object) -> None:
+    whole = lesson_to_dict(
+        Lesson("0" * 16, Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,)))
+    )
+    with pytest.raises(InvalidArgument):
+        lesson_from_dict({**whole, field: value})
+
+
+def test_lessons_hold_nothing_of_a_task(tasks: SqliteTaskStore) -> None:
+    finish(tasks, "one", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    store = SqliteLessonStore(tasks)
+    Learner(store, CONFIG).learn()
+    rows = tasks.file.execute("SELECT * FROM lesson") + tasks.file.execute("SELECT * FROM lesson_change")
+    told = json.dumps(rows).casefold()
+    assert not [
+        word for word in ("anna", "ming", "vase", "1987", "den", "one") if f'"{word}' in told or f" {word} " in told
+    ]
+    assert {f.name for f in fields(Lesson)} == {*lesson_to_dict(next(iter(store.lessons().values())))} - {
+        "prefer",
+        "avoid",
+    } | {"correction"}
+
+
+def test_the_store_is_a_lesson_store(tasks: SqliteTaskStore) -> None:
+    store: LessonStore = SqliteLessonStore(tasks)
+    assert store.due(5) == ()

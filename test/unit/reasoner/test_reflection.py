@@ -1,0 +1,144 @@
+"""What a run notices of itself, and what advice may change: what is tried next, never what is answered."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import r4_ros.reasoner
+from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.lessons import FACETS, FORMS, Advice, Focus, Relax, Situation
+from r4_ros.core.model import Question, Verdict
+from r4_ros.reasoner import reflection
+from r4_ros.reasoner.answer import Reasoner, answer_to_dict
+from r4_ros.reasoner.decompose import plan
+from r4_ros.reasoner.keys import Form, Relation, TemporalOp
+from r4_ros.reasoner.refine import relaxations
+
+QUESTIONS = (
+    "Where is the red mug?",
+    "Where is the blue cup on the table in the kitchen?",
+    "How many chairs were in the bedroom 5 minutes ago?",
+    "What was on the table before the mug was moved?",
+    "Did robot 2 see a green sofa in the garage yesterday?",
+)
+focuses = st.builds(
+    Focus,
+    st.lists(st.sampled_from(Relax), max_size=3, unique=True).map(tuple),
+    st.lists(st.sampled_from(Relax), max_size=3, unique=True).map(tuple),
+)
+
+
+class Adviser:
+    """Gives the same advice to all."""
+
+    def __init__(self, focus: Focus, lesson_ids: tuple[str, ...] = ("0123456789abcdef",)) -> None:
+        self.advice = Advice(focus, lesson_ids)
+        self.asked: list[Situation] = []
+
+    def advise(self, situation: Situation) -> Advice:
+        self.asked.append(situation)
+        return self.advice
+
+
+def test_the_vocabulary_of_situations_covers_the_query_language() -> None:
+    assert {f.value for f in Form} <= FORMS
+    assert {f"spatial:{r.value}" for r in Relation} <= FACETS
+    assert {f"temporal:{t.value}" for t in TemporalOp} <= FACETS
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_a_situation_names_types_only(text: str) -> None:
+    made = reflection.situation(plan(text), None)
+    words = {w.strip("?.") for w in text.casefold().split()} - {"on", "in", "before", "ago"}
+    assert not words & {part for f in made.facets for part in f.replace(":", " ").replace("_", " ").split()}
+
+
+@given(st.sampled_from(QUESTIONS), focuses)
+def test_a_focus_orders_and_leaves_out_but_adds_nothing(text: str, focus: Focus) -> None:
+    options = list(relaxations(plan(text), None, None))
+    kept = reflection.focused(options, focus)
+    assert all(option in options for option in kept)
+    assert [o for o in options if o.key not in focus.avoid] == sorted(kept, key=options.index)
+    preferred = [o.key for o in kept if o.key in focus.prefer]
+    assert [o.key for o in kept][: len(preferred)] == preferred
+    assert preferred == sorted(preferred, key=focus.prefer.index)
+
+
+def test_only_the_query_writer_takes_a_focus() -> None:
+    """No function of the reasoner but ``reflection.focused`` and its helper has a parameter that is a focus."""
+    takers: list[str] = []
+    for path in sorted(Path(r4_ros.reasoner.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                notes = [ast.unparse(a.annotation) for a in node.args.args + node.args.kwonlyargs if a.annotation]
+                takers += [f"{path.stem}.{node.name}" for note in notes if "Focus" in note or "Advice" in note]
+    assert takers == ["reflection.focused", "reflection._rank"]
+
+
+ASKED = (
+    "Where is the yellow cup on the couch?",
+    "Is there a yellow cup on the couch in the living room?",
+    "Where was the purple cup on the couch 30 seconds ago?",
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(st.sampled_from(ASKED), st.lists(focuses, min_size=2, max_size=8), st.integers(0, 2))
+def test_the_same_evidence_gives_the_same_answer_whatever_was_advised(
+    home: Any, text: str, advised: list[Focus], lessons: int
+) -> None:
+    """Where the same relaxation found the same evidence, all of the answer but its trace is byte-identical."""
+    told: dict[tuple[object, ...], str] = {}
+    ids = ("0123456789abcdef", "fedcba9876543210")[:lessons]
+    for adviser in (None, *(Adviser(focus, ids) for focus in advised)):
+        answer = Reasoner(home, ReasonerConfig(), advisor=adviser).answer(Question(text))
+        found = [s.detail for s in answer.trace if s.action == "tried" and s.found]
+        whole = json.dumps({k: v for k, v in answer_to_dict(answer).items() if k not in ("trace", "task_id")})
+        assert told.setdefault((*found, *(e.entry_id for e in answer.evidence)), whole) == whole
+
+
+def test_a_run_names_what_emptied_it_and_tries_that_first(home: Any) -> None:
+    answer = Reasoner(home).answer(Question("Is there a yellow cup on the couch?"))
+    reflected = [Situation.parse(s.detail) for s in answer.trace if s.action == "reflect"]
+    assert [s.facets[-1] for s in reflected] == ["emptied_by:semantic"]
+    assert next(s.detail for s in answer.trace if s.action == "tried") == "attribute"
+    elsewhere = Reasoner(home).answer(Question("Where is the cup on the couch?"))
+    reflected = [Situation.parse(s.detail) for s in elsewhere.trace if s.action == "reflect"]
+    assert [s.facets[-1] for s in reflected] == ["emptied_by:spatial"]
+    assert next(s.detail for s in elsewhere.trace if s.action == "tried") == "place"
+
+
+def test_advice_is_asked_once_and_only_while_nothing_is_found(home: Any) -> None:
+    adviser = Adviser(Focus((Relax.PLACE,)))
+    reasoner = Reasoner(home, advisor=adviser)
+    assert reasoner.answer(Question("Where is the laptop?")).verdict is Verdict.ANSWERED
+    assert adviser.asked == []
+    answer = reasoner.answer(Question("Where was the yellow cup on the couch 30 seconds ago?"))
+    assert len(adviser.asked) == 1
+    said = [s.detail for s in answer.trace if s.action == "experience"]
+    assert said == ["0123456789abcdef: try place first"]
+
+
+@pytest.mark.parametrize("mode", ["off", "reflection"])
+def test_experience_can_be_switched_off(home: Any, mode: str) -> None:
+    adviser = Adviser(Focus((Relax.PLACE,)))
+    reasoner = Reasoner(home, ReasonerConfig(experience=mode), advisor=adviser)
+    answer = reasoner.answer(Question("Where was the yellow cup on the couch 30 seconds ago?"))
+    assert adviser.asked == []
+    assert any(s.action == "reflect" for s in answer.trace) == (mode == "reflection")
+
+
+def test_what_is_advised_against_is_not_tried(home: Any) -> None:
+    everything = Adviser(Focus((), tuple(Relax)))
+    answer = Reasoner(home, advisor=everything).answer(
+        Question("Where was the yellow cup on the couch 30 seconds ago?")
+    )
+    assert sum(s.action == "tried" for s in answer.trace) == 1
+    assert answer.verdict is Verdict.NOT_SEEN
