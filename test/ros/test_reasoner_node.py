@@ -18,6 +18,7 @@ from r4_ros import action, msg, srv
 from r4_ros.core import model as m
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, NotReady
+from r4_ros.core.lessons import Relax, Situation
 from r4_ros.nodes import qos
 from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert_answers import answer_from_msg
@@ -130,6 +131,36 @@ def test_every_answer_is_published_and_recorded(
     assert reply.outcome.code == 400 and "unknown" in reply.outcome.message
     request.feedback = 9
     assert graph.call(srv.RecordOutcome, "experience/record_outcome", request).outcome.code == 2
+
+
+def test_a_lesson_reaches_the_next_run_over_ros(
+    graph: Any, memory: MemoryNode, reasoner: ReasonerNode, tmp_path: Path, until: Any
+) -> None:
+    experience = graph.active(graph.make(ExperienceNode, db=str(tmp_path / "tasks.db"), agent_id="robot"))
+    until(lambda: reasoner._answers.get_subscription_count() == 1 and reasoner._advisor._client.service_is_ready())
+    question = "Where was the green cup on the book 2 seconds ago?"
+    answer = answer_from_msg(ask(graph, question).answer)
+    tried = [step.detail for step in answer.trace if step.action == "tried"]
+    assert len(tried) >= 2, answer.trace
+    request = srv.RecordOutcome.Request(task_id=answer.task_id, feedback=3)  # at once: it may overtake the answer
+    assert graph.call(srv.RecordOutcome, "experience/record_outcome", request).outcome.code == 0
+    until(lambda: experience.counts["learnt"] == 1)
+    advised = answer_from_msg(ask(graph, question).answer)
+    said = next(step.detail for step in advised.trace if step.action == "experience")
+    lesson = experience._learner.select(Situation.parse(_reflected(answer)))[0]
+    assert said.startswith(lesson.lesson_id) and "avoid" in said
+    later = [step.detail for step in advised.trace if step.action == "tried"][1:]
+    assert not {Relax(name) for name in later} & set(lesson.correction.avoid)
+
+
+def test_a_situation_that_is_none_is_refused(graph: Any, tmp_path: Path) -> None:
+    graph.active(graph.make(ExperienceNode, db=str(tmp_path / "tasks.db"), agent_id="robot"))
+    request = srv.SelectExperience.Request(situation="tell me about anna")
+    assert graph.call(srv.SelectExperience, "experience/select", request).outcome.code == 2
+
+
+def _reflected(answer: m.Answer) -> str:
+    return next(step.detail for step in answer.trace if step.action == "reflect")
 
 
 def test_without_a_memory_the_outcome_says_so_in_time(graph: Any, reasoner: ReasonerNode) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r4_ros.core.config import ExperienceConfig
+from r4_ros.core.config import ExperienceConfig, MemoryConfig
 from r4_ros.core.errors import InvalidArgument, StoreError
 from r4_ros.core.lessons import FACETS, FORMS, Anomaly, FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
 from r4_ros.core.model import Feedback, FeedbackRecord, Question, TaskRecord, TraceStep, Verdict
@@ -26,7 +26,11 @@ from r4_ros.experience.learner import Learner
 from r4_ros.experience.reflect import lesson_of
 from r4_ros.experience.runs import Attempt, report
 from r4_ros.experience.select import focus_of, select
+from r4_ros.memory.library import open_library
+from r4_ros.memory.migrations import APPLICATION_ID as MEMORY_ID
+from r4_ros.memory.migrations import MIGRATIONS as MEMORY_MIGRATIONS
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.memory.sqlite_file import open_sqlite
 from r4_ros.memory.sqlite_lessons import SqliteLessonStore, lesson_from_dict, lesson_to_dict
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -248,9 +252,13 @@ def test_an_update_that_fails_leaves_everything_as_it_was(
 
 KILLED = """
 import os, signal, sys
-from r4_ros.core.config import ExperienceConfig
+from r4_ros.core.config import ExperienceConfig, MemoryConfig
 from r4_ros.experience.learner import Learner
+from r4_ros.memory.library import open_library
+from r4_ros.memory.migrations import APPLICATION_ID as MEMORY_ID
+from r4_ros.memory.migrations import MIGRATIONS as MEMORY_MIGRATIONS
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.memory.sqlite_file import open_sqlite
 from r4_ros.memory.sqlite_lessons import SqliteLessonStore
 tasks = SqliteTaskStore(sys.argv[1])
 store = SqliteLessonStore(tasks)
@@ -351,3 +359,17 @@ def test_lessons_hold_nothing_of_a_task(tasks: SqliteTaskStore) -> None:
 def test_the_store_is_a_lesson_store(tasks: SqliteTaskStore) -> None:
     store: LessonStore = SqliteLessonStore(tasks)
     assert store.due(5) == ()
+
+
+def test_the_layers_are_kept_apart(tasks: SqliteTaskStore, tmp_path: Path) -> None:
+    """No table of the memory is in the file of experience, and none of experience in the memory's."""
+    memory = open_library(tmp_path / "memory.db", MemoryConfig())
+    memory.close()
+    factual = open_sqlite(tmp_path / "memory.db", MEMORY_ID, MEMORY_MIGRATIONS)
+    names = [
+        {row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        for file in (tasks.file, factual)
+    ]
+    factual.close()
+    assert names[0] - {"sqlite_sequence"} == {"task", "feedback", "lesson", "learnt", "lesson_change"}
+    assert not names[0] & names[1]
