@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import compose, inverse, relative, rotation_angle
+from r4_ros.core.geometry import relative, rotation_angle
 from r4_ros.core.model import IDENTITY, NS_PER_S, Anchor, Frame, Pose
 from r4_ros.core.pose_array import PoseArray
 
@@ -33,11 +33,6 @@ def sensor_in_anchor(anchor: Anchor, frame: Frame) -> Pose:
     if anchor.pose_in_odom is not None and frame.sensor_in_odom is not None:
         return relative(anchor.pose_in_odom, frame.sensor_in_odom)
     return relative(anchor.pose_in_map, frame.sensor_in_map)
-
-
-def rehang(pose: Pose, old: Anchor, new: Anchor) -> Pose:
-    """A pose in the old anchor's frame, as a pose in the new anchor's frame, by their places in the map."""
-    return compose(inverse(new.pose_in_map), compose(old.pose_in_map, pose))
 
 
 def corrected(

@@ -30,11 +30,6 @@ def overlaps(a: Interval, b: Interval) -> bool:
     return a.start < b.end and b.start < a.end
 
 
-def within(inner: Interval, outer: Interval) -> bool:
-    """Whether ``outer`` covers all of ``inner``."""
-    return outer.start <= inner.start and inner.end <= outer.end
-
-
 def intersection(a: Interval, b: Interval) -> Interval | None:
     """What they share; None where that is nothing."""
     start, end = max(a.start, b.start), min(a.end, b.end)

@@ -1,7 +1,8 @@
 """Dropping old history from the SQLite store: what the entries were made of, never what they are.
 
 Dropped are observations, and frames that keep no depth of their own, down to one a second for each camera (the trail).
-Entries with all their intervals, events, episodes, anchors and kept views stay. History goes session by session from
+With them go the records of where anchors stood before SLAM moved them in that time. Entries with all their intervals,
+events, episodes, anchors and kept views stay. History goes session by session from
 its oldest stamp on, so one stamp a session says what is gone.
 """
 
@@ -24,6 +25,8 @@ _THINNED = f"""DELETE FROM frame AS f WHERE {_SLICE} AND depth IS NULL
         AND e.stamp_ns >= f.stamp_ns / {NS_PER_S} * {NS_PER_S} AND e.stamp_ns < f.stamp_ns)
     AND EXISTS (SELECT 1 FROM frame l WHERE l.session_no = f.session_no AND l.stream_id = f.stream_id
         AND l.stamp_ns > f.stamp_ns)"""
+_MOVES = """DELETE FROM shift WHERE agent_id = :agent AND frame_id < (SELECT ifnull(min(frame_id), 0) FROM frame
+    WHERE session_no = :session AND stamp_ns > :last)"""
 _OLDEST = f"""SELECT agent_id, session, (SELECT min(stamp_ns) FROM frame WHERE frame.session_no = s.session_no
     AND stamp_ns >= ifnull((SELECT value FROM meta WHERE name = '{_PRUNED}' || s.session_no), 0)) AS oldest
     FROM session s WHERE oldest IS NOT NULL ORDER BY oldest, s.session_no"""
@@ -82,6 +85,7 @@ def drop_history(file: SqliteFile, agent_id: str, session: int, before_ns: int, 
             return Dropped(0, 0, 0)
         slice_ = {"session": rows[0][0], "first": first, "last": stamps[-1][0]}
         counts = [_deleted(file, sql, slice_) for sql in (_OBSERVATIONS, _THINNED)]
+        file.execute(_MOVES, {"agent": agent_id, "session": rows[0][0], "last": stamps[-1][0]})
         after = stamps[-1][0] + 1
         file.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{_PRUNED}{rows[0][0]}", after))
         for name, count in zip(_DROPPED, counts, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r4_ros.core.anchors import corrected, is_due, rehang, sensor_in_anchor
+from r4_ros.core.anchors import corrected, is_due, sensor_in_anchor
 from r4_ros.core.geometry import compose, interpolate, inverse, normalized, quat_from_yaw, rotation_angle
 from r4_ros.core.model import IDENTITY, NS_PER_S, Anchor, Frame, Pose, View
 from r4_ros.core.pose_array import PoseArray
@@ -49,15 +49,6 @@ def frame_at(sensor_in_map: Pose, sensor_in_odom: Pose | None = None, stamp_ns: 
 
 def same(a: Pose, b: Pose) -> bool:
     return np.allclose(a.position, b.position, atol=1e-6) and rotation_angle(a.orientation, b.orientation) < 1e-6
-
-
-@few
-@given(poses, poses, poses, poses)
-def test_rehanging_moves_nothing(first: Pose, second: Pose, odom: Pose, thing: Pose) -> None:
-    old, new = anchor_at(first, odom), anchor_at(second)
-    hung = rehang(thing, old, new)
-    assert same(compose(new.pose_in_map, hung), compose(old.pose_in_map, thing))
-    assert same(rehang(hung, new, old), thing)
 
 
 @few
