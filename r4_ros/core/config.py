@@ -195,6 +195,7 @@ class MemoryConfig:
     slam_path: str = param(
         "", "topic of the SLAM's corrected path, nav_msgs/Path with a stamp for each pose; empty: none"
     )
+    rtabmap: str = param("", "namespace of rtabmap's mapGraph and info, such as 'rtabmap'; empty: none")
     reorder_s: float = param(5.0, "stamps that go back by more start a new session", unit="s", low=0.0)
     session_gap_s: float = param(60.0, "a restart within this time keeps its session", unit="s", low=0.0)
     writer_silence_s: float = param(2.0, "another writer may take over after this silence", unit="s", low=0.0)

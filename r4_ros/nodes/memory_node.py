@@ -28,6 +28,7 @@ from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
 from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.markers import memory_markers
 from r4_ros.nodes.paths import ros_home, snapshot_path
+from r4_ros.nodes.rtabmap import PoseGraph, message_types
 from r4_ros.nodes.worker import Worker
 
 ENTRIES_PERIOD_S = 1.0
@@ -89,8 +90,10 @@ class MemoryNode(R4Node[MemoryConfig]):
             topic = f"{prefix}memory/anchor_correction"
             self.subscribe(msg.AnchorCorrection, topic, partial(self._on_correction, agent, topic), qos.EVENTS)
             if self.config.slam_path:
-                topic = prefix + self.config.slam_path.lstrip("/") if prefix else self.config.slam_path
+                topic = _within(prefix, self.config.slam_path)
                 self.subscribe(PathMsg, topic, partial(self._on_path, agent, topic), qos.EVENTS)
+            if self.config.rtabmap:
+                self._listen_to_rtabmap(agent, _within(prefix, self.config.rtabmap.rstrip("/")))
         self.subscribe(msg.Episode, "memory/episodes", self._on_episode, qos.EVENTS)
         self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries))
         self.every(HISTORY_PERIOD_S, lambda: self._writer.offer(self._keep_history))
@@ -194,6 +197,21 @@ class MemoryNode(R4Node[MemoryConfig]):
             self._refuse_correction(topic, error)
         else:
             self._writer.offer(lambda: self._correct_anchors(topic, agent, agent, nodes))
+
+    def _listen_to_rtabmap(self, agent: str, namespace: str) -> None:
+        graph_type, info_type = message_types()
+        graph, topic = PoseGraph(), f"{namespace}/mapGraph"
+        self.subscribe(info_type, f"{namespace}/info", graph.hear, qos.EVENTS)
+        self.subscribe(graph_type, topic, partial(self._on_graph, agent, topic, graph), qos.EVENTS)
+
+    def _on_graph(self, agent: str, topic: str, graph: PoseGraph, message: Any) -> None:
+        try:
+            nodes = graph.take(message, self._header().frame_id if self._map_frames else "")
+        except InvalidArgument as error:
+            self._refuse_correction(topic, error)
+        else:
+            if nodes is not None:
+                self._writer.offer(lambda: self._correct_anchors(topic, agent, agent, nodes))
 
     def _correct_anchors(self, topic: str, agent: str, sender: str, nodes: PathNodes, map_id: str = "") -> None:
         """Move what was remembered, and tell all who keep a copy to take it anew."""
@@ -321,6 +339,11 @@ class MemoryNode(R4Node[MemoryConfig]):
                 "unsettled": ", ".join(self.library.unsettled()),
             },
         )
+
+
+def _within(prefix: str, name: str) -> str:
+    """A topic or namespace of an agent; without a prefix as it was given."""
+    return prefix + name.lstrip("/") if prefix else name
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path as PathMsg
+from std_msgs.msg import Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from r4_ros import msg, srv
@@ -27,6 +30,7 @@ from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert_anchors import correction_to_msg
 from r4_ros.nodes.convert_queries import query_to_request
 from r4_ros.nodes.memory_node import MemoryNode
+from r4_ros.nodes.rtabmap import PoseGraph
 
 pytestmark = pytest.mark.ros
 SECOND = m.NS_PER_S
@@ -335,3 +339,29 @@ def test_a_database_that_cannot_be_opened_is_said_until_it_can(graph: Any, until
     assert status.level == b"\2"
     path.unlink()
     graph.active(node)
+
+
+def test_rtabmaps_graph_corrects_and_what_it_lacks_is_said(
+    graph: Any, until: Any, memory: MemoryNode, sender: Sender
+) -> None:
+    sender.send(frame(1), frame(2))
+    stamps, poses = shifted_nodes(memory, "robot")
+    slam = PoseGraph()
+    poses_msg = [convert.pose_to_msg(pose) for pose in poses]
+    message = SimpleNamespace(header=Header(frame_id="map"), poses_id=[1, 2], poses=poses_msg)
+    memory._on_graph("robot", "rtabmap/mapGraph", slam, message)
+    until(lambda: any("rtabmap/mapGraph: no stamp is known" in problem for problem in memory.report().problems))
+    for node, stamp in enumerate(stamps, start=1):
+        slam.hear(SimpleNamespace(ref_id=node, header=Header(stamp=convert.time_to_msg(stamp))))
+    memory._on_graph("robot", "rtabmap/mapGraph", slam, message)
+    until(lambda: memory.counts["anchor_corrections"])
+    assert memory.library.placed()[0].box.pose.position[1] == pytest.approx(1.0, abs=1e-5)
+    assert "rtabmap" not in str(memory.report().problems)
+
+
+@pytest.mark.skipif(find_spec("rtabmap_msgs") is not None, reason="rtabmap_msgs is installed")
+def test_rtabmap_without_its_messages_is_named(graph: Any, until: Any, tmp_path: Path) -> None:
+    heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
+    graph.make(MemoryNode, db=str(tmp_path / "r4.db"), rtabmap="rtabmap", embedder="none")
+    status = until(lambda: next((s for a in heard for s in a.status if "rtabmap-msgs" in s.message), None))
+    assert status.level == b"\2"
