@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from r4_ros.core.errors import StoreError
 from r4_ros.core.model import Anchor, Correction, Pose, Receipt
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.correctable import Correctable
@@ -65,9 +67,11 @@ class AnchorCorrectable(Correctable):
             return Correction(agent_id, self._revision, len(anchors), changed, removed)
 
     def _keep_beliefs(self) -> None:
-        """Store what a restart must know of agents whose SLAM made a step or was corrected."""
-        for belief in self._steadiness.changed():
-            self._store.keep_belief(belief)
+        """Store what a restart must know of agents whose SLAM stepped or was corrected; else the next frame does."""
+        with suppress(StoreError):
+            for belief in self._steadiness.changed():
+                self._store.keep_belief(belief)
+            self._steadiness.kept()
 
     def unsettled(self) -> list[str]:
         """Agents whose SLAM made a step and hasn't settled yet, sorted."""

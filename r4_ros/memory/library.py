@@ -16,6 +16,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.model import (
     FOREVER,
+    Correction,
     Entry,
     Event,
     Frame,
@@ -43,7 +44,7 @@ from r4_ros.memory.receipts import told
 from r4_ros.memory.retention import Retention
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.said import Said
-from r4_ros.memory.sessions import Sessions
+from r4_ros.memory.sessions import Admission, Sessions
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.steadiness import Steadiness
 from r4_ros.memory.store import (
@@ -189,16 +190,24 @@ class Library(AnchorCorrectable, Episodic):
             if known and not observations:
                 return self._describe(frame, frame_id)
             observations, pictures = without_pictures(observations)
-            due = self._steadiness.due(frame, admission.session.session, admission.map_id)
-            settled = self._move(frame.agent_id, *due)
+            settled = self._settle(frame, admission)
             change = self._ingest.prepare(frame, admission, frame_id, observations, self._revision + 1)
             if known:
                 change = replace(change, known=True)
             change = with_pictures(change, pictures, self._config.crops_mb * 1_000_000)
-            self._store.write_frame(change)
-            self._keep_beliefs()
+            self._store.write_frame(replace(change, beliefs=tuple(self._steadiness.changed())))
+            self._steadiness.kept()
             self._sessions.commit(admission)
             return self._with(settled, self._applied(frame, change))
+
+    def _settle(self, frame: Frame, admission: Admission) -> Correction:
+        """Move anchors where the frame says that the map stepped, or holds still again."""
+        due = self._steadiness.due(frame, admission.session.session, admission.map_id)
+        try:
+            return self._move(frame.agent_id, *due)
+        except BaseException:
+            self._steadiness.take_back()
+            raise
 
     def _describe(self, frame: Frame, frame_id: int) -> Receipt:
         """A known frame came again: take over the descriptions that it lacked, if it has any."""

@@ -23,6 +23,8 @@ Migration = tuple[str, ...]
 
 WAL_LIMIT_BYTES = 64 << 20
 """A longer write-ahead log is cut to nothing."""
+BUSY_S = 1.0
+"""How long a write waits for another process once the file is open; queries wait as long at most."""
 CHECKPOINT_COMMITS = 200
 """After so many commits the log is folded into the file, by a thread of its own."""
 
@@ -223,6 +225,7 @@ def open_sqlite(
                 if not read_only:
                     synchronous = "FULL" if durability == "full" else "NORMAL"
                     opened.execute(f"PRAGMA synchronous = {synchronous}")
+                    opened.execute(f"PRAGMA busy_timeout = {round(1000 * min(busy_timeout_s, BUSY_S))}")
         except BaseException:
             connection.close()
             raise

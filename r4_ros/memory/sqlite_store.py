@@ -95,6 +95,8 @@ class SqliteStore(SqliteUpkeep):
         self._crops.add(change.crops, change.crop_budget)
         for merge in change.merges:
             self._merges.write(merge, change.revision)
+        for belief in change.beliefs:
+            self._shifts.keep(belief)
         self._write_revision(change.revision)
 
     def _write_session(self, session: SessionRecord) -> int:

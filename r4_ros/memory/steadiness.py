@@ -35,12 +35,15 @@ class Steadiness:
         self._settle_ns = nanoseconds(config.settle_s)
         self._beliefs: dict[_Key, BeliefRecord] = {(b.agent_id, b.session, b.map_id): b for b in beliefs}
         self._changed: set[_Key] = set()
+        self._before: tuple[_Key, BeliefRecord | None] | None = None
 
     def changed(self) -> list[BeliefRecord]:
-        """Beliefs that say more than the newest frame does and weren't told yet."""
-        told = [self._beliefs[key] for key in sorted(self._changed)]
+        """Beliefs that say more than the newest frame does and weren't kept yet."""
+        return [self._beliefs[key] for key in sorted(self._changed)]
+
+    def kept(self) -> None:
+        """All that changed is stored."""
         self._changed.clear()
-        return told
 
     def absence_from(self, agent_id: str, session: int, map_id: str) -> int:
         """ABSENT evidence with an earlier stamp means nothing."""
@@ -53,9 +56,10 @@ class Steadiness:
 
     def due(self, frame: Frame, session: int, map_id: str) -> tuple[list[Anchor], str]:
         """Anchors that stand elsewhere because of what a new frame says, and why; nothing is moved here."""
+        key = (frame.agent_id, session, map_id)
+        self._before = key, self._beliefs.get(key)
         if frame.sensor_in_odom is None:
             return [], ""
-        key = (frame.agent_id, session, map_id)
         odom_in_map = compose(frame.sensor_in_map, inverse(frame.sensor_in_odom))
         last = self._beliefs.get(key)
         if last is None or (last.writer != frame.writer and frame.stamp_ns >= last.stamp_ns):
@@ -83,6 +87,16 @@ class Steadiness:
             now = replace(now, corrected=None)
         self._take(now)
         return anchors, why
+
+    def take_back(self) -> None:
+        """The frame that was asked about last couldn't be stored, nor were its anchors moved: it will come again."""
+        if self._before is not None:
+            key, belief = self._before
+            if belief is None:
+                self._beliefs.pop(key, None)
+                self._changed.discard(key)
+            else:
+                self._take(belief)
 
     def _take(self, now: BeliefRecord) -> None:
         key = (now.agent_id, now.session, now.map_id)

@@ -218,6 +218,7 @@ class FrameChange:
     crops: tuple[tuple[str, StoredCrop], ...] = ()
     crop_budget: int = 0
     merges: tuple[MergeChange, ...] = ()
+    beliefs: tuple[BeliefRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from visualization_msgs.msg import MarkerArray
 from r4_ros import msg, srv
 from r4_ros.adapters.embedders import make_embedder
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error, WriterRefused
+from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error, StoreError, WriterRefused
 from r4_ros.core.model import NS_PER_S, Frame, PlacedEntry, Receipt
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
@@ -34,6 +34,8 @@ from r4_ros.nodes.worker import Worker
 ENTRIES_PERIOD_S = 1.0
 HISTORY_PERIOD_S = 1.0
 WAITING_FRAMES = 1000
+TRAIL_NS = 600 * NS_PER_S
+"""How much of each agent's trail the markers show."""
 CLOCKS_AGREE_NS = 3600 * NS_PER_S
 """Stamps farther from the node's clock are a recording's or a simulator's."""
 
@@ -47,6 +49,7 @@ class MemoryNode(R4Node[MemoryConfig]):
         self._published_revision = -1
         self._sent_revision = 0
         self._correction_refused: dict[str, str] = {}
+        self._store_trouble = ""
         super().__init__("memory_node", MemoryConfig, **node_options)
 
     @property
@@ -128,25 +131,36 @@ class MemoryNode(R4Node[MemoryConfig]):
             self._acks.publish(convert.ack_to_msg(message, error=error))
             if isinstance(error, WriterRefused):
                 self.get_logger().error(str(error), throttle_duration_sec=2.0)
+            if isinstance(error, StoreError):
+                self._store_trouble = str(error)
             self.counts.add(f"refused.{convert.outcome(error).code}")
             raise
         self._acks.publish(convert.ack_to_msg(message, receipt.revision))
 
     def _ingest(self, frame: Frame) -> Receipt:
         receipt = self.library.ingest(frame)
-        if not self._sim_time:
-            self.library.set_live(abs(self._clock_ns() - frame.stamp_ns) < CLOCKS_AGREE_NS)
         self.counts.add("observations", receipt.stored)
         self._map_frames[frame.map_id] = frame.map_frame
         if receipt.revision > self._sent_revision:
-            start = receipt.revision if receipt.anchors else self._sent_revision
+            # after trouble, anchors may have moved before a frame that then couldn't be stored: a gap too
+            start = receipt.revision if receipt.anchors or self._store_trouble else self._sent_revision
             self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision, start))
             self._sent_revision = receipt.revision
-        if receipt.anchors:
+        if receipt.anchors or self._store_trouble:
             self._publish_entries()
         for event in receipt.events:
             self._events.publish(convert.event_to_msg(event))
+        self._store_trouble = ""
+        self._tell_clock(frame.stamp_ns)
         return receipt
+
+    def _tell_clock(self, stamp_ns: int) -> None:
+        """Keep on which clock the stamps run. The frame is stored whatever becomes of this."""
+        if not self._sim_time:
+            try:
+                self.library.set_live(abs(self._clock_ns() - stamp_ns) < CLOCKS_AGREE_NS)
+            except StoreError as error:
+                self.note("clock", error)
 
     def _keep_history(self) -> None:
         dropped = self.library.keep_history()
@@ -173,6 +187,7 @@ class MemoryNode(R4Node[MemoryConfig]):
         receipt = self.library.correct(said, self._clock_ns())
         self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision))
         self._sent_revision = receipt.revision
+        self._publish_entries()
         self.counts.add("corrections")
         response.correction_id, response.revision = receipt.correction_id, receipt.revision
         response.changed, response.removed = [p.entry_id for p in receipt.changed], list(receipt.removed)
@@ -315,7 +330,9 @@ class MemoryNode(R4Node[MemoryConfig]):
             self._queries.offer(self._publish_markers)
 
     def _publish_markers(self) -> None:
-        trails = [self.library.trail(agent) for agent in self.library.agents()]
+        trails = [
+            self.library.trail(agent, self.library.newest_stamp(agent) - TRAIL_NS) for agent in self.library.agents()
+        ]
         self._markers.publish(memory_markers(self._near_entries(), trails, self._header()))
 
     def report(self) -> Report:
@@ -326,6 +343,8 @@ class MemoryNode(R4Node[MemoryConfig]):
             if not self.count_publishers(self.resolve_topic_name(topic))
         ]
         problems += [f"{topic}: {reason}" for topic, reason in sorted(self._correction_refused.items())]
+        if self._store_trouble:
+            problems.insert(0, f"nothing is stored: {self._store_trouble}")
         if self.library.history_exceeds:
             problems.append(
                 f"the database is larger than history_mb ({self.config.history_mb} MB) with no old observations left "

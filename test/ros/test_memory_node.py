@@ -302,6 +302,47 @@ def test_a_path_is_taken_only_where_it_says_when_the_robot_was_where(graph: Any,
     assert node.library.placed()[0].box.pose.position[1] == pytest.approx(1.0, abs=1e-5)
 
 
+def test_a_full_disk_refuses_frames_by_name_and_takes_them_again_when_there_is_room(
+    graph: Any, until: Any, memory: MemoryNode, sender: Sender, tmp_path: Path
+) -> None:
+    heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
+    deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
+    sender.send(frame(1))
+    file: Any = memory.library._store._file  # type: ignore[attr-defined]
+    [(pages,)] = file.execute("PRAGMA page_count")
+    file.execute(f"PRAGMA max_page_count = {pages}")
+    large = replace(
+        frame(2), observations=(*frame(2).observations, replace(frame(2, "x" * 99_000, 1).observations[0], index=1))
+    )
+    for _ in range(2):
+        (refused,) = sender.send(large)
+        assert refused.outcome.code == 200 and "disk is full; free space" in refused.outcome.message
+    until(lambda: any("nothing is stored" in s.message and "full" in s.message for a in heard for s in a.status))
+    reply = graph.call(srv.Retrieve, "memory/retrieve", query_to_request(m.Query()))
+    assert [e.label for e in reply.entries] == ["cup"]
+    file.execute("PRAGMA max_page_count = 1000000")
+    (stored,) = sender.send(large)
+    assert stored.outcome.code == 0 and memory.library.info()["rows"]["observation"] == 3
+    until(lambda: deltas and deltas[-1].to_revision == stored.revision)
+    assert deltas[-1].from_revision == stored.revision  # a gap: readers take the whole anew
+    del heard[:]
+    until(lambda: any("nothing is stored" not in s.message for a in heard for s in a.status))
+    sender.send(frame(3))
+    until(lambda: deltas[-1].to_revision == memory.library.revision)
+    assert deltas[-1].from_revision == stored.revision
+
+
+def test_old_history_is_dropped_while_the_node_runs(graph: Any, until: Any, tmp_path: Path) -> None:
+    node = graph.active(
+        graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agent_id="robot", embedder="none", history_days=0.001)
+    )
+    sender = Sender(graph, until)
+    sender.send(*(frame(sequence) for sequence in range(1, 150, 2)))
+    until(lambda: node.counts["history.observations_dropped"] > 0)
+    until(lambda: node.library.info()["rows"]["observation"] < 50)
+    assert [entry.count for entry in node.library.entries()] == [75] and sender.send(frame(151))[0].outcome.code == 0
+
+
 def test_a_snapshot_is_a_whole_memory(graph: Any, sender: Sender, tmp_path: Path) -> None:
     sender.send(frame(1))
     reply = graph.call(srv.Snapshot, "memory/snapshot", srv.Snapshot.Request(name="monday.db"))
