@@ -29,6 +29,7 @@ class AnchorBook:
 
     def __init__(self, config: MemoryConfig, anchors: Iterable[AnchorRecord] = ()) -> None:
         self._config = config
+        self.moves = 0  # how often anchors were moved
         self._anchors: list[Anchor] = []
         self._inverse: dict[int, Pose] = {}
         self._streams: dict[_Stream, list[tuple[int, int]]] = {}
@@ -94,6 +95,7 @@ class AnchorBook:
 
     def take(self, other: AnchorBook) -> None:
         """Be as the other book, which was made of this one."""
+        self.moves += 1
         self._anchors, self._inverse = other._anchors, other._inverse
         self.rotations, self.translations = other.rotations, other.translations
 

@@ -3,29 +3,41 @@
 A frame keeps its depth when its camera moved by 0.1 m or turned by 5 degrees since the last one that did, or 2 s
 passed; until then that one's depth holds for it too. A point counts as looked at when it lies in the field of view
 and nothing nearer was measured in its direction.
+
+Views of the last hour, and some thousands beside, are kept so. Older ones are *settled*, minute by minute: what is kept
+of them is which cells of 0.5 m were looked at, and the newest depth image from each viewpoint.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.geometry import relative, rotation_angle
-from r4_ros.core.model import FOREVER, IDENTITY, NS_PER_S, FloatArray, Pose
+from r4_ros.core.model import FOREVER, IDENTITY, NS_PER_S, FloatArray, Pose, View
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.store import StoredView
+from r4_ros.memory.cells import CELL_M, MINUTE_NS, Cells, CoarseCoverage, codes_of, pack
+from r4_ros.memory.store import StoredCells, StoredView
 from r4_ros.memory.tables import Codes, Table
 
 KEEP_DISTANCE_M, KEEP_ANGLE_RAD, KEEP_PERIOD_NS = 0.1, math.radians(5), 2 * NS_PER_S
 BLOCKED_M = 0.3
 _CHUNK = 256
 
+MOST_VIEWS, RECENT_NS = 4096, 3600 * NS_PER_S
+"""So many views, and those of the last hour, are kept as they are; older ones are settled."""
+_BEHIND = 512
+_TURN_RAD = math.radians(30)
+
+_Viewpoint = tuple[str, int, int, int, int, int]
 _Shape = tuple[str, int, int]
 """Map id, rows and columns of the depth images of a group."""
 
@@ -34,19 +46,44 @@ _Shape = tuple[str, int, int]
 class _Kept:
     """The view that a camera kept last, and its row."""
 
-    view: StoredView
+    view: StoredView  # without its depth, which lies in the row
     group: Table
     row: int
+    shape: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """A minute to be settled: its cells, its views, the newest of them by viewpoint, and those whose depth goes."""
+
+    cells: StoredCells
+    views: Sequence[_Kept]
+    last_from: Mapping[_Viewpoint, _Kept]
+    gone: Sequence[_Kept]
+
+    @property
+    def frames(self) -> list[int]:
+        """Ids of the frames that the cells tell of."""
+        return [kept.view.frame_id for kept in self.views]
+
+    @property
+    def dropped(self) -> list[int]:
+        """Ids of the frames whose depth goes."""
+        return [kept.view.frame_id for kept in self.gone]
 
 
 class Coverage:
-    """All kept views, grouped by map and size of the depth image."""
+    """All kept views, grouped by map and size of the depth image, and the settled past."""
 
-    def __init__(self, anchors: AnchorBook) -> None:
-        self._anchors = anchors
+    def __init__(self, anchors: AnchorBook, most_views: int = MOST_VIEWS, recent_ns: int = RECENT_NS) -> None:
+        self._anchors, self.most_views, self.recent_ns = anchors, most_views, recent_ns
         self._groups: dict[_Shape, Table] = {}
         self._agents = Codes()
         self._kept: dict[tuple[str, str], _Kept] = {}
+        self._recent: deque[_Kept] = deque()
+        self._last_from: dict[_Viewpoint, _Kept] = {}
+        self._free: dict[int, list[int]] = {}
+        self.past = CoarseCoverage(anchors)
 
     def with_anchors(self, anchors: AnchorBook) -> Coverage:
         """The same views, from where they were taken with these anchors; for reading."""
@@ -56,7 +93,7 @@ class Coverage:
 
     def maps(self) -> list[str]:
         """The maps on which anything was looked at, sorted."""
-        return sorted({map_id for map_id, _, _ in self._groups})
+        return sorted({*(map_id for map_id, _, _ in self._groups), *self.past.maps()})
 
     def holding(self, agent_id: str, camera: str, map_id: str, stamp_ns: int, sensor_in_map: Pose) -> int | None:
         """The kept frame whose depth holds for a new frame too; None where that one must keep its own."""
@@ -89,7 +126,8 @@ class Coverage:
                 reach=(np.float64, 2),
                 depth=(np.float16, rows * cols),
             )
-        row = group.extend(1)
+        free = self._free.get(id(group))
+        row = free.pop() if free else group.extend(1)
         group["stamp"][row], group["until"][row] = stored.stamp_ns, stored.until_ns
         group["agent"][row] = self._agents.code(stored.agent_id)
         group["anchor"][row] = stored.anchor_id
@@ -98,7 +136,12 @@ class Coverage:
         group["half_width"][row] = math.tan(view.horizontal_fov / 2), math.tan(view.vertical_fov / 2)
         group["reach"][row] = view.min_depth, view.max_depth
         group["depth"][row] = view.depth.ravel()
-        self._kept[stored.agent_id, stored.camera] = _Kept(stored, group, row)
+        kept = _Kept(replace(stored, view=_no_depth(view)), group, row, (rows, cols))
+        self._kept[stored.agent_id, stored.camera] = kept
+        if stored.settled:
+            self._last_from[self._viewpoint(kept)] = kept
+        else:
+            self._recent.append(kept)
 
     def last_looks(
         self,
@@ -111,7 +154,8 @@ class Coverage:
     ) -> npt.NDArray[np.int64]:
         """When each point [n, 3] of the map was last looked at in [start, end), -1 where it wasn't.
 
-        ``clearance_m``: how far behind the point the first surface must have been (negative: it may be before it).
+        ``clearance_m``: how far behind the point the first surface must have been (negative: it may be before it). Of
+        settled minutes only the cell is known that holds the point; they say nothing of a clearance above 0.
         """
         looked = np.full(len(points), -1, np.int64)
         codes = self._agents.find_all(agents)
@@ -125,6 +169,9 @@ class Coverage:
             stamps = np.minimum(group["until"][numbers], end_ns - 1)
             order = np.argsort(stamps, kind="stable")[::-1]
             self._look(group, numbers[order], stamps[order], (rows, cols), points, clearance_m, looked)
+        if clearance_m <= 0 and len(self.past) and len(points):
+            coarse = self.past.last_looks(map_id, points, start_ns, end_ns, agents, clearance_m > -BLOCKED_M / 2)
+            looked = np.maximum(looked, coarse)
         return looked
 
     def any_view(self, start_ns: int, end_ns: int, agents: Sequence[str] = ()) -> bool:
@@ -136,7 +183,81 @@ class Coverage:
                 mask &= np.isin(group["agent"], codes)
             if mask.any():
                 return True
-        return False
+        return self.past.any_view(start_ns, end_ns, agents)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether many more views are kept than need be: nobody had them settled in time."""
+        return len(self._recent) > self.most_views + _BEHIND
+
+    def due(self) -> Settling | None:
+        """The oldest minute that may be settled, if there are more recent views than are kept; changes nothing.
+
+        A minute becomes cells. Depth images go, but for the newest one taken from each viewpoint (a metre, 30 degrees):
+        what was seen to be empty there can be told by it.
+        """
+        if len(self._recent) <= self.most_views:
+            return None
+        in_use = {id(kept) for kept in self._kept.values()}
+        old = [kept for kept in islice(self._recent, self.most_views) if id(kept) not in in_use]
+        if not old or self._recent[-1].view.stamp_ns - old[0].view.stamp_ns < self.recent_ns:
+            return None
+        views = [kept for kept in old if _minute_of(kept.view) == _minute_of(old[0].view)]
+        last = {self._viewpoint(kept): kept for kept in views}
+        stays = {id(kept) for kept in last.values()}
+        gone = [kept for kept in views if id(kept) not in stays]
+        gone += [self._last_from[key] for key in last if key in self._last_from]
+        return Settling(self._minute(views), views, last, gone)
+
+    def settled(self, done: Settling) -> None:
+        """Take over a minute that was stored."""
+        self.past.add(done.cells)
+        settled = {id(kept) for kept in done.views}
+        self._recent = deque(kept for kept in self._recent if id(kept) not in settled)
+        self._last_from.update(done.last_from)
+        for kept in done.gone:
+            kept.group["stamp"][kept.row], kept.group["until"][kept.row] = FOREVER, -1
+            self._free.setdefault(id(kept.group), []).append(kept.row)
+
+    def _minute(self, views: Sequence[_Kept]) -> StoredCells:
+        """The cells of what views of one agent and minute saw."""
+        first = views[0].view
+        planes: list[list[npt.NDArray[np.int64]]] = [[], []]
+        for kept in views:
+            for plane, codes in zip(planes, self._cells(kept), strict=True):
+                plane.append(codes)
+        looked, reached = (np.unique(np.concatenate(plane)) for plane in planes)
+        pose = self._anchors[first.anchor_id].pose_in_map
+        until = max(int(kept.group["until"][kept.row]) for kept in views)
+        where = (first.agent_id, first.map_id, first.stamp_ns, until)
+        return StoredCells(*where, first.anchor_id, pose, pack((looked, reached)))
+
+    def _cells(self, kept: _Kept) -> Cells:
+        """The cells whose centres a view saw, and those that sight reached."""
+        rotation, position = (part[0] for part in self._poses(kept.group, np.array([kept.row])))
+        rows, cols = kept.shape
+        near_far, half = kept.group["reach"][kept.row], kept.group["half_width"][kept.row]
+        depth = np.minimum(kept.group["depth"][kept.row].astype(float), near_far[1]).reshape(rows, cols)
+        v, u = np.meshgrid(np.linspace(-1, 1, rows), np.linspace(-1, 1, cols), indexing="ij")
+        rays = np.stack([u * half[0], v * half[1], np.ones_like(u)], axis=-1) * (depth[..., None] + BLOCKED_M)
+        ends = rays[depth > 0] @ rotation.T + position
+        if not len(ends):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        low, high = np.minimum(ends.min(axis=0), position), np.maximum(ends.max(axis=0), position)
+        axes = [np.arange(np.floor(a / CELL_M), np.floor(b / CELL_M) + 1) for a, b in zip(low, high, strict=True)]
+        centres = (np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3) + 0.5) * CELL_M
+        numbers = np.array([kept.row])
+        looked = self._sees(kept.group, numbers, (rows, cols), centres, -BLOCKED_M)[0]
+        reached = self._sees(kept.group, numbers, (rows, cols), centres[looked], 0.0)[0]
+        return codes_of(centres[looked]), codes_of(centres[looked][reached])
+
+    def _viewpoint(self, kept: _Kept) -> _Viewpoint:
+        """From where a view was taken, to a metre and 30 degrees."""
+        pose = self._anchors.in_map(kept.view.anchor_id, kept.view.sensor_in_anchor)
+        x, y, z = (math.floor(c) for c in pose.position)
+        ahead = rotation_matrices(np.array([pose.orientation]))[0][:, 2]
+        turn = math.floor(math.atan2(ahead[1], ahead[0]) / _TURN_RAD)
+        return kept.view.map_id, x, y, z, turn, math.floor(math.asin(max(-1.0, min(1.0, ahead[2]))) / _TURN_RAD)
 
     def _look(
         self,
@@ -192,4 +313,12 @@ class Coverage:
 
     def nbytes(self) -> int:
         """Memory taken."""
-        return sum(group.nbytes() for group in self._groups.values())
+        return sum(group.nbytes() for group in self._groups.values()) + self.past.nbytes()
+
+
+def _no_depth(view: View) -> View:
+    return View(view.horizontal_fov, view.vertical_fov, view.min_depth, view.max_depth)
+
+
+def _minute_of(view: StoredView) -> tuple[str, str, int]:
+    return view.agent_id, view.map_id, view.stamp_ns // MINUTE_NS

@@ -139,6 +139,8 @@ class Library(AnchorCorrectable, Episodic):
                 self._index.alias(*merged)
             for view in self._store.views():
                 self._coverage.add(view)
+            for minute in self._store.cells():
+                self._coverage.past.add(minute)
 
     def __enter__(self) -> Library:
         return self
@@ -266,14 +268,25 @@ class Library(AnchorCorrectable, Episodic):
         elif f.view.depth.size:
             key = (f.frame_id, f.agent_id, f.camera, f.map_id, f.stamp_ns, f.stamp_ns)
             self._coverage.add(StoredView(*key, f.anchor_id, f.sensor_in_anchor, f.view))
+            if self._coverage.is_behind:
+                self._settle_views()
+
+    def _settle_views(self) -> None:
+        """Make one past minute of what was looked at coarse, if there is enough of it."""
+        due = self._coverage.due()
+        if due is not None:
+            self._store.settle_views(due.cells, due.frames, due.dropped)
+            self._coverage.settled(due)
 
     def keep_history(self) -> Dropped:
         """Drop a slice of the history where it is older or more than configured; queries go on. Raises StoreError.
 
-        What entries know of themselves stays.
+        What entries know of themselves stays. What was looked at long ago becomes coarse.
         """
         with self._writing:
             self._refuse_if_read_only()
+            with self._lock:
+                self._settle_views()
             return self._retention.drop()
 
     @property

@@ -141,4 +141,11 @@ MIGRATIONS: tuple[Migration, ...] = (
         "ALTER TABLE merge ADD COLUMN kept_after TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE merge ADD COLUMN undone_by INTEGER NOT NULL DEFAULT 0",
     ),
+    (
+        """CREATE TABLE coverage(
+            coverage_no INTEGER PRIMARY KEY, agent_id TEXT NOT NULL, map_id TEXT NOT NULL, start_ns INTEGER NOT NULL,
+            until_ns INTEGER NOT NULL, anchor_id INTEGER NOT NULL REFERENCES anchor, anchor_pose BLOB NOT NULL,
+            cells BLOB NOT NULL)""",
+        "ALTER TABLE frame ADD COLUMN settled INTEGER NOT NULL DEFAULT 0",
+    ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, View, observation_id
+from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, observation_id
 from r4_ros.memory.anchor_records import Passed, PathRecord, TrailRecord
 from r4_ros.memory.codec import (
     dump,
@@ -14,11 +14,11 @@ from r4_ros.memory.codec import (
     pack_depth,
     pack_known_pose,
     pack_pose,
-    unpack_depth,
     unpack_known_pose,
     unpack_pose,
 )
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
+from r4_ros.memory.sqlite_coverage import CoverageTable
 from r4_ros.memory.sqlite_episodes import EpisodeTable
 from r4_ros.memory.sqlite_file import open_sqlite
 from r4_ros.memory.sqlite_history import History
@@ -29,6 +29,7 @@ from r4_ros.memory.store import (
     FrameChange,
     KeptFrame,
     SessionRecord,
+    StoredCells,
     StoredEntry,
     StoredEpisode,
     StoredEvent,
@@ -64,6 +65,7 @@ class SqliteStore(SqliteUpkeep):
     def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:
         super().__init__(open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only))
         self._episodes = EpisodeTable(self._file)
+        self._coverage = CoverageTable(self._file)
         self._session_numbers: dict[tuple[str, int], int] = {}
         self._streams: dict[tuple[Any, ...], int] = {}
 
@@ -258,13 +260,16 @@ class SqliteStore(SqliteUpkeep):
 
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""
-        for row in self._file.iterate(
-            "SELECT frame_id, agent_id, camera, map_id, stamp_ns, until_ns, anchor_id, sensor_in_anchor, "
-            "horizontal_fov, vertical_fov, min_depth, max_depth, rows, depth "
-            "FROM frame JOIN stream USING(stream_id) WHERE depth IS NOT NULL ORDER BY frame_id"
-        ):
-            view = View(row[8], row[9], row[10], row[11], unpack_depth(row[13], row[12]))
-            yield StoredView(row[0], row[1], row[2], row[3], row[4], row[5], row[6], unpack_pose(row[7]), view)
+        return self._coverage.views()
+
+    def settle_views(self, cells: StoredCells, settled: Collection[int], dropped: Collection[int]) -> None:
+        """Keep a minute's cells; mark the frames whose depth they tell, and drop the depth of others."""
+        with self._file.transaction():
+            self._coverage.settle(cells, settled, dropped)
+
+    def cells(self) -> Iterator[StoredCells]:
+        """All minutes, in the order in which they were stored."""
+        return self._coverage.cells()
 
     def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
         """All frames that are kept, and what was corrected in between, in the order in which they came."""

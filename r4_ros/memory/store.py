@@ -101,7 +101,10 @@ class KeptFrame:
 
 @dataclass(frozen=True, slots=True)
 class StoredView:
-    """A frame that kept its depth: what was in view from its stamp until ``until_ns``, and where from."""
+    """A frame that kept its depth: what was in view from its stamp until ``until_ns``, and where from.
+
+    ``settled``: the cells that it saw are kept too.
+    """
 
     frame_id: int
     agent_id: str
@@ -112,6 +115,23 @@ class StoredView:
     anchor_id: int
     sensor_in_anchor: Pose
     view: View
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCells:
+    """What an agent looked at in one minute, as packed cells of the map (see ``cells``).
+
+    They lie where they did while the anchor had ``anchor_pose`` in the map.
+    """
+
+    agent_id: str
+    map_id: str
+    start_ns: int
+    until_ns: int
+    anchor_id: int
+    anchor_pose: Pose
+    cells: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +336,12 @@ class MemoryStore(StoreUpkeep, Protocol):
 
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""
+
+    def settle_views(self, cells: StoredCells, settled: Collection[int], dropped: Collection[int]) -> None:
+        """Keep a minute's cells: frames whose depth they tell (``settled``), frames that lose theirs (``dropped``)."""
+
+    def cells(self) -> Iterator[StoredCells]:
+        """All minutes, in the order in which they were stored."""
 
     def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
         """All frames that are kept, and what SLAMs and people corrected in between, in the order in which they came.
