@@ -12,6 +12,7 @@ import typer
 
 from r4_ros.core.errors import InvalidArgument, R4Error, Unavailable
 from r4_ros.core.model import NS_PER_S, Answer, Question
+from r4_ros.core.template import DESCRIBED_BY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -146,7 +147,7 @@ def _table(answer: Answer) -> Any:
     for title in ("entry", "thing", "x", "y", "z", "last seen", "by", "state", "n"):
         table.add_column(title, justify="right" if title in ("x", "y", "z", "n") else "left")
     for e in answer.evidence[:SHOWN]:
-        attributes = " ".join(value for _, value in e.attributes)
+        attributes = " ".join(value for name, value in e.attributes if name != DESCRIBED_BY)
         thing = f"{e.label} ({attributes})" if attributes else e.label
         place = [f"{v:.2f}" for v in e.box.pose.position]
         cells = [

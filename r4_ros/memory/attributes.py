@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from r4_ros.core.model import AttributeValue
+from r4_ros.core.template import DESCRIBED_BY
 
 ESTABLISHED = 3
 LASTING = frozenset({"color", "colour", "material", "size", "shape", "pattern", "type", "brand"})
-LATEST = frozenset({"described_by"})
+LATEST = frozenset({DESCRIBED_BY})
 """Said of the newest description only: one record, replaced."""
 _OFTEN = 0.2
 

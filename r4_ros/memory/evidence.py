@@ -10,6 +10,7 @@ import numpy as np
 
 from r4_ros.core.intervals import merge, seconds
 from r4_ros.core.model import Entry, EntryState, Evidence, FloatArray, Interval, Region, Stay
+from r4_ros.core.template import DESCRIBED_BY, TEMPLATE, template_description
 from r4_ros.memory import areas
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.index import Index, Slots
@@ -69,6 +70,10 @@ class EvidenceMaker:
         box = self._index.box(stay_at(entry.stays, scene.place_ns))
         sightings = until(entry.sightings, scene.now_ns)
         last_seen = sightings[-1].end - 1
+        description, attributes = entry.description, current_attributes(entry.attributes)
+        if not description:
+            description = template_description(entry.label, attributes, box.extent)
+            attributes = (*attributes, (DESCRIBED_BY, TEMPLATE))
         return Evidence(
             entry_id=entry.entry_id,
             agent_id=entry.agent_id,
@@ -88,8 +93,8 @@ class EvidenceMaker:
             score=semantic * spatial,
             semantic_score=semantic,
             spatial_score=spatial,
-            description=entry.description,
-            attributes=current_attributes(entry.attributes),
+            description=description,
+            attributes=attributes,
             regions=containing(scene.regions, entry.map_id, box.pose.position),
         )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from r4_ros.core.errors import R4Error
 from r4_ros.core.model import Embedding, Frame, Observation
 from r4_ros.core.ports import VisionRequest
+from r4_ros.core.template import DESCRIBED_BY
 from r4_ros.perception.replies import DESCRIBE, ReplyRefused, description_of, prompt
 from r4_ros.perception.vision_worker import VisionWorker
 
@@ -111,7 +112,7 @@ class Descriptions:
             self._deliver(frame)
 
     def _with(self, observation: Observation, text: str) -> Observation:
-        attributes = (*observation.attributes, ("described_by", self._by))
+        attributes = (*observation.attributes, (DESCRIBED_BY, self._by))
         return replace(observation, description=text, description_embedding=self._embed(text), attributes=attributes)
 
 

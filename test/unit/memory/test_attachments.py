@@ -163,3 +163,14 @@ def test_who_described_it_is_no_history_and_no_event(memory: Any, robot: Any, th
         assert not [e for e in receipt.events if e.detail]
     [entry] = memory.entries()
     assert [(a.name, a.value) for a in entry.attributes] == [("described_by", "second")]
+
+
+def test_without_a_description_evidence_says_what_was_measured(memory: Any, robot: Any, thing: Any) -> None:
+    mug = thing("mug", (2, 0, 1)).seen(attributes=(("color", "red"),))
+    memory.ingest(robot.frame(1, mug))
+    [found] = memory.retrieve(Query()).entries
+    assert found.description == "A small red mug." and dict(found.attributes)["described_by"] == "template"
+    said = mug.seen(description="a cup with a chip", attributes=(("color", "red"), ("described_by", "vlm 1")))
+    memory.ingest(robot.frame(2, said))
+    [found] = memory.retrieve(Query()).entries
+    assert found.description == "a cup with a chip" and dict(found.attributes)["described_by"] == "vlm 1"
