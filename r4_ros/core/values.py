@@ -56,6 +56,8 @@ class EventKind(IntEnum):
     DISAPPEARED = 3
     REAPPEARED = 4
     ATTRIBUTE_CHANGED = 5
+    ENTERED = 6  # the agent itself, a region (the label); no entry
+    LEFT = 7
 
 
 class EpisodeSource(IntEnum):

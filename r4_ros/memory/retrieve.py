@@ -44,6 +44,7 @@ from r4_ros.memory.store import MemoryStore, StoredEvent
 from r4_ros.memory.stretches import Things
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.usual import Neighbours
+from r4_ros.memory.ways import ways
 from r4_ros.memory.working import EntryCache
 
 
@@ -127,7 +128,7 @@ class Retriever:
             revision=revision,
             now_ns=now,
             entries=entries,
-            events=self._events(entries, fused, now) if query.with_events else (),
+            events=self._events(entries, fused, now) + self._ways(query, agents, scene) if query.with_events else (),
             episodes=self._episodes(query, agents, scene) if query.with_episodes else (),
             facts=self._facts_of(query, entries, fused, scene, revision) if query.with_facts else (),
             ego=ego,
@@ -263,6 +264,15 @@ class Retriever:
         sources = {slot for speaker in found for slot in fused.sources.get(speaker, (speaker,))}
         zone = query.timezone
         return tuple(self.facts.of(sources, query.agents, zone, scene.now_ns, scene.regions, revision))
+
+    def _ways(self, query: Query, agents: Sequence[str], scene: Scene) -> tuple[Event, ...]:
+        """When the asked agents (else the ego agent) entered and left the regions of the query's spatial key."""
+        named = {c.region for c in query.spatial if c.reference is Reference.REGION and not c.negate}
+        if not named:
+            return ()
+        who = agents if query.agents else [scene.ego_agent] if scene.ego_agent else agents
+        regions = [r for r in scene.regions if r.name in named]
+        return tuple(ways(self._spatial.trails, who, regions, scene.now_ns))
 
     def placed_event(self, stored: StoredEvent) -> Event:
         """An event where it happened, by the anchors of today."""

@@ -64,7 +64,7 @@ class SpatialKey:
     """Places candidates and computes degrees of constraints."""
 
     def __init__(self, index: Index, temporal: TemporalKey, trails: Trails) -> None:
-        self._index, self._temporal, self._trails = index, temporal, trails
+        self._index, self._temporal, self.trails = index, temporal, trails
 
     def boxes(self, slots: Slots, scene: Scene) -> Boxes:
         """Boxes of entries where they were at the scene's time."""
@@ -74,7 +74,7 @@ class SpatialKey:
 
     def ego(self, scene: Scene, stamp_ns: int | None = None) -> TrailPoint | None:
         """Where the ego agent was at a stamp (None: at the scene's time)."""
-        return self._trails.at(scene.ego_agent, scene.place_ns if stamp_ns is None else stamp_ns)
+        return self.trails.at(scene.ego_agent, scene.place_ns if stamp_ns is None else stamp_ns)
 
     def filter(
         self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, scene: Scene, maps: Slots | None = None
@@ -159,7 +159,7 @@ class SpatialKey:
         stamp = constraint.stamp_ns if constraint.stamp_ns is not None else scene.at_ns
         if stamp is None and place.slot >= 0:
             agent = self._index.agents.texts[self._index.entries["agent"][place.slot]]
-            seen_from = self._trails.at(agent, int(self._temporal.last_seen(scene.now_ns)[place.slot]))
+            seen_from = self.trails.at(agent, int(self._temporal.last_seen(scene.now_ns)[place.slot]))
             if seen_from is not None:
                 return seen_from.pose
         ego = self.ego(scene, scene.now_ns if stamp is None else stamp)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import asking, leftover, lexicon, occasions, parse, spatial, superlative, temporal
+from r4_ros.reasoner import (
+    asking,
+    clauses,
+    compared,
+    leftover,
+    lexicon,
+    occasions,
+    parse,
+    spatial,
+    superlative,
+    temporal,
+)
 from r4_ros.reasoner import form as forms
 from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
 from r4_ros.reasoner.keys import (
@@ -10,6 +21,7 @@ from r4_ros.reasoner.keys import (
     Asked,
     By,
     Claim,
+    Comparison,
     EventKey,
     Form,
     Plan,
@@ -19,6 +31,7 @@ from r4_ros.reasoner.keys import (
     Step,
     Superlative,
     TemporalKey,
+    TemporalOp,
 )
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
@@ -71,6 +84,8 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     to_other = _other_end(sketch)
     keys = _temporal(sketch)
     sketch.about = subject(sketch)
+    other = compared.find(sketch)
+    comparison = _comparison(sketch, other) if other is not None else None
     target = _step(sketch, sketch.target, is_target=True)
     spoken = (sketch.reading.words[i].lemma for i in range(ask.start, sketch.end) if i not in sketch.masked)
     said = said_of(sketch)
@@ -93,10 +108,28 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
         event=event,
         to_other=to_other,
         choices=ask.choices,
+        compared=comparison,
         about=sketch.about,
         past=_past(sketch),
         unsupported=leftover.reason(sketch),
     )
+
+
+def _comparison(sketch: Sketch, other: compared.Compared) -> Comparison:
+    """The steps of what the target is compared with; 'than to my right' is the same noun at another place."""
+    others = [_reference(sketch, phrase) for phrase in other.phrases]
+    if other.places:
+        for place in other.places:
+            sketch.places.remove(place)
+        keys = [key for place in other.places if (key := _spatial(sketch, place)) is not None]
+        twin = Step(semantic=semantic(sketch, sketch.target), spatial=tuple(keys), plural=True)
+        sketch.steps.append(twin)
+        others.append(Reference(kind="step", step=len(sketch.steps) - 1))
+    reference = EGO if other.ego else None
+    if other.reference is not None:
+        reference = _reference(sketch, other.reference)
+    steps = tuple(r for r in others if r.kind == "step")
+    return Comparison(others=steps, direction=other.direction, by=other.by, reference=reference, which=other.which)
 
 
 def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) -> Step:
@@ -185,7 +218,12 @@ def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> 
             other = _other_end(sketch)
             reference = other
         return Superlative(
-            by=extreme.by, direction=extreme.direction, reference=reference, side=extreme.side, rank=extreme.rank
+            by=extreme.by,
+            direction=extreme.direction,
+            reference=reference,
+            side=extreme.side,
+            rank=extreme.rank,
+            own=extreme.own,
         )
     return None
 
@@ -242,16 +280,19 @@ def _temporal(sketch: Sketch) -> tuple[TemporalKey, ...]:
     keys = []
     for mention in sketch.mentions:
         key = mention.key
-        if mention.clause >= 0 and key.start is None:
+        if clauses.named(mention):
             key = key.model_copy(update={"event": _clause_event(sketch, mention)})
+        elif key.op in (TemporalOp.START, TemporalOp.END) and key.arg:
+            key = key.model_copy(update={"event": EventKey(text=key.arg)})
         keys.append(key)
     return tuple(keys)
 
 
 def _clause_event(sketch: Sketch, mention: temporal.Mention) -> EventKey | None:
     """The event that a clause names, where it happened to a remembered thing."""
-    if mention.happened is None and not mention.seen:
-        return None
+    own = clauses.own_way(sketch.reading, mention.clause, mention.end)
+    if own is not None or (mention.happened is None and not mention.seen):
+        return own or clauses.told(sketch.reading, mention.clause, mention.end)
     phrase = next(
         (p for p in sketch.reading.phrases if mention.clause <= p.start < mention.end and not ROBOT.match(p.noun)), None
     )
@@ -278,6 +319,9 @@ def _event(sketch: Sketch) -> EventKey | None:
         Form.ACTION,
     ):
         return None
+    own = clauses.own_way(sketch.reading, sketch.ask.end + 1, sketch.end) if sketch.ask.form is Form.WHEN else None
+    if own is not None:
+        return own
     for i in range(sketch.ask.start, sketch.end):
         happened = occasions.event_word(sketch.reading, i) if i not in sketch.masked else None
         if happened is not None:

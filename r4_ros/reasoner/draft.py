@@ -138,7 +138,10 @@ def place_asked(plan: Plan, index: int = -1) -> str:
             name = f"the {wording.several(name) if step.plural or both else name}"
         if key.other is not None and key.other.kind == "step" and key.other != key.reference:
             name += f" and the {noun(plan, key.other.step)}"
-        said.append(f"{'not ' if key.negate else ''}{_relation_words(key.relation.value)} {name}")
+        words = _relation_words(key.relation.value)
+        if key.max_distance:
+            words = f"within {key.max_distance:g} m of"
+        said.append(f"{'not ' if key.negate else ''}{words} {name}")
     return "".join(" " + s for s in said)
 
 
@@ -148,6 +151,13 @@ def _relation_words(relation: str) -> str:
         "left_of": "to the left of",
         "right_of": "to the right of",
         "attached_to": "attached to",
+        "across_from": "across from",
+        "corner": "in the corner of",
+        "end": "at the end of",
+        "centre": "in the middle of",
+        "top": "at the top of",
+        "bottom": "at the bottom of",
+        "side": "at the side of",
     }
     return words.get(relation, relation.replace("_", " "))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from r4_ros.core.model import NS_PER_S, EntryState, Event, EventKind, Evidence, Verdict
 from r4_ros.reasoner import wording
-from r4_ros.reasoner.draft import Draft, absent, ambiguous, answered, gone_text, not_seen, noun, time_asked, unsupported
+from r4_ros.reasoner.draft import Draft, ambiguous, answered, gone_text, not_seen, noun, time_asked
 from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Form, Plan, TemporalOp
 from r4_ros.reasoner.news import FEW
 from r4_ros.reasoner.run import Found, Run
@@ -46,8 +46,11 @@ def event_time(run: Run, found: Found, key: EventKey) -> Draft:
     what = _what(key)
     if not events:
         return not_seen(f"I didn't notice that the {noun(found.plan)} {what}.", None, found.evidence[:1])
-    first = any(k.op is TemporalOp.FIRST for k in found.plan.target.temporal)
-    event = events[0] if first else events[-1]
+    rank = next((k.rank for k in found.plan.target.temporal if k.op in (TemporalOp.FIRST, TemporalOp.NTH)), 0)
+    if rank > len(events):
+        times = wording.plural("time", len(events))
+        return not_seen(f"I noticed it only {times}: {event_text(run, events[-1])}.", None, found.evidence[:1])
+    event = events[rank - 1] if rank else events[-1]
     cited = [e for e in found.evidence if e.entry_id == event.entry_id]
     return answered(_sentence(event_text(run, event)), event.stamp_ns, cited)
 
@@ -165,8 +168,3 @@ def still_there(run: Run, found: Found, plan: Plan) -> Draft:
         return answered(f"{'No' if yes else 'Yes'}: {event_text(run, moves[-1])}.", not yes, [best])
     text = f"{'Yes' if yes else 'No'}. The {name} {wording.be(name)} {wording.spot(best)}, seen {when_seen}."
     return answered(text, yes, [best])
-
-
-def duration(run: Run, found: Found) -> Draft:
-    """Not told yet."""
-    return absent(run, found) if not found.evidence else unsupported("How long things last can't be told yet.")

@@ -190,11 +190,27 @@ EVENT_KINDS: dict[str, EventKind] = {
 
 
 class EventKey(Key):
-    """Something that happened: to the thing of an earlier step (or to the step's own thing, for step -1)."""
+    """Something that happened: to the thing of an earlier step (or to the step's own thing, for step -1).
 
-    kinds: tuple[EventName, ...]
+    Instead of ``kinds``: a sighting (``seen``), a robot's own way (``own``, ``region``), what episodes tell (``text``).
+    """
+
+    kinds: tuple[EventName, ...] = ()
     step: int = -1
     seen: Literal["", "first", "last"] = Field("", description="instead of a kind: its first or last sighting")
+    own: Literal["", "entered", "left", "was_in"] = Field("", description="what the robot itself did")
+    region: str = Field("", description="the room that it entered, left or was in")
+    agent: str = Field("", description="which robot; empty: the one that is asked")
+    text: str = Field("", description="words to look for among episodes ('the meeting')")
+    rank: int = Field(0, description="which of several: 1 the first, 2 the second, -1 the last; 0: the last")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> EventKey:
+        if not (self.kinds or self.seen or self.own or self.text):
+            raise ValueError("an event has kinds, a sighting, a way of its own, or a text")
+        if bool(self.own) != bool(self.region):
+            raise ValueError("a robot enters, leaves or is in a region, and only then a region is named")
+        return self
 
 
 class TemporalKey(Key):
@@ -216,6 +232,7 @@ class Superlative(Key):
     direction: Literal["min", "max"]
     reference: Reference | None = None
     side: str = Field("", description="for order: the side that is counted from")
+    own: bool = Field(False, description="for height: its own (tallest), not how high it is (highest)")
     rank: int = Field(1, ge=1)
 
 
@@ -272,6 +289,16 @@ class Claim(Key):
     negate: bool = False
 
 
+class Comparison(Key):
+    """What the target is compared with, and by what ('is the lamp taller than the shelf'); also what came first."""
+
+    others: tuple[Reference, ...] = Field((), description="earlier steps; empty: the things of the last step alone")
+    direction: Literal["same", "max", "min"]
+    by: By | None = Field(None, description="what is compared, where that isn't the asked property")
+    reference: Reference | None = Field(None, description="for distances: nearer to what")
+    which: bool = Field(False, description="which of them is asked, not whether it is the target")
+
+
 class Plan(Key):
     """A question in the query language."""
 
@@ -284,6 +311,7 @@ class Plan(Key):
     event: EventKey | None = Field(None, description="the event that is asked about: what was moved, when was it moved")
     to_other: Reference | None = Field(None, description="the other end of an asked distance or direction")
     choices: tuple[str, ...] = ()
+    compared: Comparison | None = Field(None, description="for the forms compare and order")
     about: Literal["thing", "robot", "robots", "rooms"] = Field(
         "thing", description="what is asked about, where that is no remembered thing: a robot's own place, the rooms"
     )
@@ -297,6 +325,7 @@ class Plan(Key):
                 raise ValueError(f"step {i} refers to a step that isn't earlier")
         last = len(self.steps)
         outer = [r for s in self.ego for r in (s.reference, s.subject)] + [self.to_other]
+        outer += [*self.compared.others, self.compared.reference] if self.compared is not None else []
         if any(r is not None and r.step >= last for r in outer):
             raise ValueError("a reference to a step that doesn't exist")
         return self

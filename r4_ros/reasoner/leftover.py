@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import asking, lexicon, occasions, words
+from r4_ros.reasoner import asking, clauses, lexicon, occasions, words
 from r4_ros.reasoner.keys import Form, Relation
 from r4_ros.reasoner.occasions import ORDINALS
+from r4_ros.reasoner.parse import EGO_WORDS
 from r4_ros.reasoner.sketch import ROBOT, SERVING, Sketch, imagined_spans, purpose_at
 from r4_ros.reasoner.spatial import Place
 
@@ -17,7 +18,7 @@ KNOWN_VERBS = (
         exist lose seek miss stand sit
         lie lay hang place locate position put keep store mount leave rest stay remain contain
         tell know remind say show list name count describe want need look face turn lean describe hold appear
-        start read""".split()
+        start read spend compare come park""".split()
     )
 )
 """Verbs that ask of what was seen, where and when, or only carry the question."""
@@ -38,9 +39,10 @@ STORING = frozenset("place put store keep leave".split())
 def reason(sketch: Sketch) -> str:
     """Why the plan isn't all that was asked, '' if it is."""
     ask = sketch.ask
-    if ask.form in (Form.COMPARE, Form.EXPLAIN, Form.ACTION, Form.ORDER, Form.DURATION):
+    if ask.form in (Form.EXPLAIN, Form.ACTION):
         return ""
-    if sketch.about != "thing":
+    own = clauses.own_way(sketch.reading, ask.end + 1, sketch.end) if ask.form is Form.WHEN else None
+    if sketch.about != "thing" or own is not None:
         return ""
     unknowable = _beyond(sketch) or _unknowable(sketch)
     if unknowable:
@@ -78,7 +80,8 @@ def _beyond(sketch: Sketch) -> str:
     see = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]} & asking.SEE_LEMMAS
     if able and sketch.ask.form in (Form.EXISTS, Form.VERIFY) and not see and purpose_at(sketch) < 0:
         return "what somebody can do isn't in this memory: it knows what was seen"
-    if sketch.target is not None and ROBOT.match(sketch.target.noun):
+    stays = sketch.ask.form in (Form.DURATION, Form.WHEN)
+    if sketch.target is not None and ROBOT.match(sketch.target.noun) and not stays:
         return "robots' own places are told only for a time, like 'where was robot1 20 seconds ago'"
     return ""
 
@@ -149,5 +152,9 @@ def _nothing_asked(sketch: Sketch) -> str:
     if sketch.ask.form in open_forms and (restricted or sees or happened):
         return ""
     if sketch.ask.form is Form.WHEN and happened:
+        return ""
+    me = set(sketch.reading.lowers[sketch.ask.end : sketch.end]) & EGO_WORDS
+    rooms = any(p.anchor is not None and lexicon.is_room(p.anchor.noun) for p in sketch.places)
+    if sketch.ask.form is Form.DURATION and me and rooms:
         return ""
     return "it isn't said which thing is meant; ask for example 'where is the cup' or 'what is on the table'"

@@ -11,7 +11,19 @@ from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
 from r4_ros.core.lessons import Relax
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, TraceStep, Verdict
 from r4_ros.core.ports import Advisor, Memory
-from r4_ros.reasoner import explain, judge_time, judge_usual, lexicon, parse, reflection, selves, wording, words
+from r4_ros.reasoner import (
+    explain,
+    judge_compare,
+    judge_duration,
+    judge_time,
+    judge_usual,
+    lexicon,
+    parse,
+    reflection,
+    selves,
+    wording,
+    words,
+)
 from r4_ros.reasoner.decompose import plan as decompose
 from r4_ros.reasoner.draft import (
     Draft,
@@ -31,13 +43,17 @@ from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.refine import Relaxation, relaxations
 from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
 
-JUDGES = {**KINDS, **PLACES, Form.WHEN: judge_time.when}
+JUDGES = {
+    **KINDS,
+    **PLACES,
+    Form.WHEN: judge_time.when,
+    Form.DURATION: judge_duration.duration,
+    Form.COMPARE: judge_compare.compare,
+    Form.ORDER: judge_compare.order,
+}
 LASTING = (Form.ATTRIBUTE, Form.STATE)
 EVENT_FORMS = (Form.IDENTIFY, Form.COUNT, Form.LOCATE, Form.EXISTS)
 REASONS = {
-    Form.DURATION: "how long something took can't be told yet",
-    Form.ORDER: "the order of events can't be told yet",
-    Form.COMPARE: "comparisons can't be made yet",
     Form.EXPLAIN: "reasons, ways and descriptions aren't in this memory: it knows what was seen, where and when",
     Form.ACTION: "what somebody does isn't in this memory: it knows what was seen, where and when",
 }
@@ -94,6 +110,10 @@ def _answer(run: Run, plan: Plan) -> Draft:
     if unclear and needs_ego(plan) and not plan.ego:
         who = wording.listed(sorted(probe.ego_candidates))
         return Draft(f"Whose place is meant? I know {who}; name one.", Verdict.AMBIGUOUS)
+    if plan.form is Form.DURATION and judge_duration.of_robot(plan):
+        return judge_duration.own(run, plan)
+    if plan.form is Form.WHEN and plan.event is not None and plan.event.own:
+        return judge_duration.own_time(run, plan.event)
     own = selves.answer(run, plan)
     if own is not None:
         return own

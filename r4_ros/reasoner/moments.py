@@ -99,6 +99,15 @@ def _not_understood(key: TemporalKey) -> str:
     return f"it isn't known when '{said}' was"
 
 
+def ranked(events: Sequence[Event], key: EventKey) -> Event:
+    """The one of several events, oldest first, that is meant. Raises UnsupportedQuestion where there are too few."""
+    if key.seen == "first":
+        return events[0]
+    if key.rank > len(events):
+        raise UnsupportedQuestion(f"that happened {len(events)} times only, as far as I know")
+    return events[key.rank - 1] if key.rank > 0 else events[key.rank or -1]
+
+
 def _clock_window(key: TemporalKey, times: Times) -> Window:
     assert key.start is not None
     start = instant(key.start, times)
@@ -137,7 +146,13 @@ def _event_window(key: TemporalKey, times: Times) -> Window:
     events = sorted(times.events_of(key.event), key=lambda e: e.stamp_ns)
     if not events:
         raise UnsupportedQuestion(f"it isn't known that '{key.arg}' ever happened")
-    event = events[0] if key.event.seen == "first" else events[-1]
+    event = ranked(events, key.event)
+    if key.op in (TemporalOp.START, TemporalOp.END):
+        at = event.earliest_ns if key.op is TemporalOp.START else event.latest_ns
+        return Window(at, at + 1, at, event, key.op)
+    if key.op is TemporalOp.WHILE and (key.event.own or key.event.text):
+        start, end = event.earliest_ns, max(event.earliest_ns, min(event.latest_ns, times.now_ns))
+        return Window(start, end + 1, start, event, key.op, instants=(start, (start + end) // 2, end))
     if key.op is TemporalOp.BEFORE:
         return Window(0, max(1, event.earliest_ns), max(0, event.earliest_ns - 1), event, key.op)
     if key.op in (TemporalOp.AFTER, TemporalOp.SINCE):

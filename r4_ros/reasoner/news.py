@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from r4_ros.core.model import Event, EventKind, Evidence
+from r4_ros.core.model import Episode, Event, EventKind, Evidence
 
 FEW = 3  # sightings; fewer may be a mistake of the detector
 
@@ -17,6 +17,42 @@ def is_news(event: Event, evidence: Evidence, moves: Sequence[Event]) -> bool:
         looked_before = 0 < event.earliest_ns <= evidence.first_seen
         return looked_before and evidence.count >= FEW and all(m.entry_id != event.entry_id for m in moves)
     return not _found_again(event, moves)
+
+
+def visits(events: Sequence[Event], until_ns: int) -> list[Event]:
+    """Stays of robots in a region, from their entering to their leaving (until now where they are still there).
+
+    The events of one stay are told as one, [earliest, latest] from when it began to when it ended.
+    """
+    told: list[Event] = []
+    for agent in dict.fromkeys(e.agent_id for e in events):
+        entered: Event | None = None
+        for event in sorted((e for e in events if e.agent_id == agent), key=lambda e: e.stamp_ns):
+            if event.kind is EventKind.ENTERED:
+                entered = event
+            elif event.kind is EventKind.LEFT:
+                begun = entered.stamp_ns if entered is not None else event.earliest_ns
+                told.append(replace(event, stamp_ns=begun, earliest_ns=begun, latest_ns=event.stamp_ns))
+                entered = None
+        if entered is not None:
+            told.append(replace(entered, earliest_ns=entered.stamp_ns, latest_ns=until_ns))
+    return sorted(told, key=lambda e: (e.stamp_ns, e.event_id))
+
+
+def told_of(episode: Episode) -> Event:
+    """An episode, told as an event without a thing."""
+    return Event(
+        event_id=episode.episode_id,
+        kind=EventKind.APPEARED,
+        entry_id="",
+        agent_id=episode.agent_id,
+        label=episode.text,
+        stamp_ns=episode.interval.start,
+        earliest_ns=episode.interval.start,
+        latest_ns=max(episode.interval.start, episode.interval.end - 1),
+        map_id=episode.map_id,
+        place=episode.place or (0.0, 0.0, 0.0),
+    )
 
 
 def witnessed(events: Sequence[Event]) -> list[Event]:

@@ -26,9 +26,9 @@ from r4_ros.core.model import (
 )
 from r4_ros.core.ports import Advisor, Memory
 from r4_ros.reasoner import explain, keys, lexicon, moments, sieve, viewpoint
-from r4_ros.reasoner.keys import EVENT_KINDS, By, EventKey, Form, Plan, Relation, SpatialKey, Step
+from r4_ros.reasoner.keys import EVENT_KINDS, By, EventKey, Form, Plan, Relation, SpatialKey, Step, TemporalOp
 from r4_ros.reasoner.moments import Times, Window
-from r4_ros.reasoner.news import is_news, witnessed
+from r4_ros.reasoner.news import FEW, is_news, told_of, visits, witnessed
 
 LIVING = (EntryState.PRESENT, EntryState.UNKNOWN)
 LIMIT = 200
@@ -209,12 +209,17 @@ class Run:
             exclude_labels=tuple(name for e in semantic.exclude for name in lexicon.labels_for(e)),
             spatial=tuple(self.constraint(plan, key, found) for key in step.spatial if not self.is_here(key)),
             temporal=window.sightings() if step.in_view else window.constraints(),
-            agents=self.agents_named(step.agents),
+            agents=self.agents_named(step.agents) or self._own_eyes(plan, step),
             states=states,
             at_ns=window.at_ns,
             order=Order.SCORE,
             limit=LIMIT,
         )
+
+    def _own_eyes(self, plan: Plan, step: Step) -> tuple[str, ...]:
+        """'what did you see' asks of what one robot saw, where it is known which."""
+        asked = step.in_view and "you" in plan.question.casefold().split()
+        return (self.ego_agent,) if asked and self.ego_agent else ()
 
     def constraint(self, plan: Plan, key: SpatialKey, found: Found) -> SpatialConstraint:
         """Compile a spatial key against what earlier steps found."""
@@ -282,10 +287,17 @@ class Run:
         def events_of(key: EventKey) -> Sequence[Event]:
             return self.events(plan, steps, key)
 
-        return moments.resolve(plan.target.temporal, Times(self.now_ns, self.zone, events_of))
+        keys = plan.target.temporal
+        if plan.event is not None:  # 'when did it disappear the second time': the rank is the event's
+            keys = tuple(k for k in keys if k.op is not TemporalOp.NTH)
+        return moments.resolve(keys, Times(self.now_ns, self.zone, events_of))
 
     def events(self, plan: Plan, steps: list[tuple[Evidence, ...]], key: EventKey) -> list[Event]:
-        """Events of a thing, oldest first; a first or last sighting is told as one."""
+        """Events of a thing, oldest first; a first or last sighting is told as one, so are ways and episodes."""
+        if key.own:
+            return self.own_events(key)
+        if key.text:
+            return self.episodes(key.text)
         if key.step >= len(steps):
             return []
         if key.step >= 0:
@@ -299,6 +311,32 @@ class Run:
         if key.seen:
             return [viewpoint.sighting(e, key.seen) for e in entries]
         return self.events_in(retrieval, entries, key)
+
+    def own_events(self, key: EventKey) -> list[Event]:
+        """When a robot entered, left or was in a room, oldest first. Raises UnsupportedQuestion, UnknownRegion."""
+        if not self.regions:
+            raise UnsupportedQuestion("no places of this map have names, so I know no rooms")
+        region = self.region(key.region)
+        inside = SpatialConstraint("in", Reference.REGION, region=region)
+        agents = self.agents_named((key.agent,)) if key.agent else (self.ego_agent,) if self.ego_agent else ()
+        if not agents and len(self.agents) > 1:
+            raise UnsupportedQuestion("it isn't said which robot is meant")
+        query = Query(spatial=(inside,), agents=agents, with_events=True, limit=1)
+        events = [e for e in self.retrieve(query, f"ways to and from the {region}").events if not e.entry_id]
+        if key.own == "was_in":
+            return visits(events, self.now_ns)
+        kind = EventKind.ENTERED if key.own == "entered" else EventKind.LEFT
+        return sorted((e for e in events if e.kind is kind), key=lambda e: e.stamp_ns)
+
+    def episodes(self, text: str) -> list[Event]:
+        """What episodes tell that fits a text, as events, oldest first."""
+        found = self.retrieve(Query(text=text, with_episodes=True, limit=FEW), f"episodes of '{text}'").episodes
+        return sorted((told_of(e) for e in found), key=lambda e: e.stamp_ns)
+
+    def happened_to(self, evidence: Sequence[Evidence], key: EventKey) -> list[Event]:
+        """Events of these kinds that happened to these things, oldest first."""
+        query = Query(entry_ids=_ids(evidence), with_events=True, limit=LIMIT)
+        return self.events_in(self.retrieve(query, "what happened to them"), evidence, key)
 
     def events_in(self, retrieval: Retrieval, entries: Sequence[Evidence], key: EventKey) -> list[Event]:
         """The events of these kinds that happened to these entries, oldest first."""

@@ -15,7 +15,8 @@ def signature(plan: Plan) -> Signature:
     target = plan.target
     spatial = []
     for index, step in enumerate(plan.steps):
-        subject = "target" if index == len(plan.steps) - 1 else step.semantic.text
+        twin = plan.compared is not None and step.semantic.text == target.semantic.text
+        subject = "target" if index == len(plan.steps) - 1 or twin else step.semantic.text
         spatial += [_constraint(plan, subject, key) for key in step.spatial if not key.negate and not is_here(key)]
     for key in plan.ego:
         spatial.append(_constraint(plan, "ego" if key.subject is None else name_of(plan, key.subject), key))

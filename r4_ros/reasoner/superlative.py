@@ -46,6 +46,7 @@ COMPARATIVES: dict[str, tuple[By, Literal["min", "max"]]] = {
     "newer": (By.AGE, "min"),
 }
 """Of two ('which of the two lamps is taller')."""
+OF_THE_THING = frozenset("tallest shortest taller shorter".split())
 MOST = {"left": By.LEFT, "right": By.RIGHT}
 
 
@@ -62,6 +63,7 @@ class Extreme:
     ego: bool = False
     side: str = ""
     rank: int = 1
+    own: bool = False
 
 
 def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
@@ -103,7 +105,7 @@ def _extreme(reading: Reading, i: int, by: By, direction: Literal["min", "max"])
         reference, ego, end = _reference(reading, i, owner_end)
         if reference is None and not ego and phrase is not None and phrase.start <= i - 1 and phrase.end > i + 1:
             ego = False
-    return Extreme(by, direction, i, end, phrase, reference, ego)
+    return Extreme(by, direction, i, end, phrase, reference, ego, own=reading.lowers[i] in OF_THE_THING)
 
 
 def _reference(reading: Reading, i: int, after: int) -> tuple[NounPhrase | None, bool, int]:

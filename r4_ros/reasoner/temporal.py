@@ -191,7 +191,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     asker = op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and verb is not None
     if asker and verb is not None and (verb.tag == "VBP" or verb.lower in ("sit", "stand", "face")):
         return None  # where the asker imagines to be, not when
-    if reading.lowers[i] == "before" and reading.lowers[begin] in ("me", "you"):
+    acts = verb is not None and verb.tag.startswith("VB")
+    if reading.lowers[i] == "before" and reading.lowers[begin] in ("me", "you") and not acts:
         return None
     end = next((k for k in range(begin, len(reading.lowers)) if reading.lowers[k] in (",", "?", "!", ";", ".")), -1)
     end = len(reading.lowers) if end < 0 else end

@@ -68,6 +68,8 @@ def measure(step: Step, found: Sequence[Evidence], steps: Results, ego: Pose | N
         return [_distance(e, step, steps, ego) for e in found]
     if picked.by is By.SIZE:
         return [volume(e.box) for e in found]
+    if picked.by is By.HEIGHT and picked.own:
+        return [e.box.extent[2] for e in found]
     if picked.by in (By.HEIGHT, By.TOP):
         return [e.box.pose.position[2] + e.box.extent[2] / 2 for e in found]
     if picked.by in (By.LEFT, By.RIGHT) or (picked.by is By.ORDER and picked.side in ("left", "right")):
