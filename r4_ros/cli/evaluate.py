@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Measure how right the answers are.", no_args_is_help=True)
     group.callback()(lambda: None)  # a group of one command is still a group
     group.command("decompose")(decompose)
+    group.command("sim")(sim)
     app.add_typer(group, name="eval")
 
 
@@ -43,6 +44,53 @@ def decompose(
         print(json.dumps(found))
     else:
         _print(found)
+
+
+def sim(
+    seed: Annotated[int, typer.Option(help="of the apartment", min=0)] = 0,
+    duration: Annotated[float, typer.Option(help="simulated seconds", min=0.2, max=86400)] = 120.0,
+    rate: Annotated[float, typer.Option(help="frames a second of each robot", min=0.1, max=60)] = 5.0,
+    size: Annotated[str, typer.Option(help="image size, WIDTHxHEIGHT")] = "320x240",
+    robots: Annotated[int, typer.Option(help="how many robots drive", min=1, max=4)] = 2,
+    noise: Annotated[bool, typer.Option("--noise", help="depth with a depth camera's noise and holes")] = False,
+    min_pixels: Annotated[int, typer.Option(help="a thing counts as seen from so many pixels in one frame on")] = 200,
+    db: Annotated[
+        Path | None, typer.Option(help="keep the memory in this new file; default: a temporary", metavar="FILE")
+    ] = None,
+    embedder: Annotated[str, typer.Option(help="minilm or none")] = "minilm",
+    as_json: AsJson = False,
+) -> None:
+    """Drive robots through the simulated apartment and hold what the memory makes of it against the truth."""
+    from r4_ros.adapters.embedders import make_embedder
+    from r4_ros.bridges.apartment.simulation import Simulation
+    from r4_ros.cli.frames import progress
+    from r4_ros.cli.sim import image_size
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.evaluation.simulated import evaluate
+
+    if db is not None and db.exists():
+        raise InvalidArgument(f"{db} is there already; name a new file")
+    names = [f"robot{k + 1}" for k in range(robots)]
+    simulation = Simulation(seed, duration, rate, image_size(size), names, noise)
+    with progress(simulation.frame_count) as advance:
+        found = evaluate(simulation, make_embedder(embedder), db, min_pixels, advance)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        _print_sim(found)
+
+
+def _print_sim(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("measure", "value", box=None)
+    for name, value in found.items():
+        if isinstance(value, (int, float)):
+            table.add_row(name.replace("_", " "), f"{value:.4g}" if isinstance(value, float) else str(value))
+        elif value:
+            table.add_row(name.replace("_", " "), ", ".join(value))
+    Console().print(table)
 
 
 def _shown(questions: list[Any]) -> Iterable[Any]:

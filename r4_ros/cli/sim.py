@@ -59,7 +59,7 @@ def sim(
     if namespace is not None and robots != 1:
         raise InvalidArgument("--namespace is for one robot (--robots 1); several are named robot1, robot2, ...")
     names = [f"robot{k + 1}" for k in range(robots)] if not namespace else [namespace.strip("/").replace("/", "_")]
-    simulation = Simulation(seed, duration, rate, _size(size), names, noise, drift)
+    simulation = Simulation(seed, duration, rate, image_size(size), names, noise, drift)
     if legend is not None:
         legend.write_text(json.dumps({str(k): name for k, name in simulation.legend.items()}, indent=1) + "\n")
     if regions is not None:
@@ -79,7 +79,8 @@ def sim(
     print(json.dumps(result) if as_json else _summary(result))
 
 
-def _size(text: str) -> tuple[int, int]:
+def image_size(text: str) -> tuple[int, int]:
+    """Width and height of a text like 320x240. Raises InvalidArgument."""
     from r4_ros.core.errors import InvalidArgument
 
     match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)

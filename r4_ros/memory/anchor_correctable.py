@@ -83,6 +83,13 @@ class AnchorCorrectable(Correctable):
         with self._lock:
             return self._store.merges()
 
+    def assigned(self) -> list[tuple[str, int, int, str, str]]:
+        """(agent, stamp, index, label, id of its entry by now) of all sightings that are kept, as they came."""
+        with self._lock:
+            merged = {slot: kept for slot, _, kept in self._store.merged()}
+            ids = self._index.ids
+            return [(*row[:4], ids[merged.get(row[4], row[4])]) for row in self._store.assigned()]
+
     def _with(self, settled: Correction, receipt: Receipt) -> Receipt:
         """The receipt of a frame before which anchors were moved."""
         removed = (*settled.removed, *receipt.removed)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, observation_id
+from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, Visibility, observation_id
 from r4_ros.memory.anchor_records import Passed, PathRecord, TrailRecord
 from r4_ros.memory.codec import (
     dump,
@@ -243,6 +243,15 @@ class SqliteStore(SqliteUpkeep):
             "JOIN session USING(session_no) JOIN stream USING(stream_id) ORDER BY frame_id, idx"
         ):
             yield observation_id(*row)
+
+    def assigned(self) -> Iterator[tuple[str, int, int, str, int]]:
+        """(agent, stamp, index, label, slot) of all sightings that are kept, in the order in which they came."""
+        for row in self._file.iterate(
+            "SELECT agent_id, stamp_ns, idx, label, slot FROM observation JOIN frame USING(frame_id) "
+            "JOIN session USING(session_no) WHERE slot IS NOT NULL AND visibility <> ? ORDER BY frame_id, idx",
+            (int(Visibility.ABSENT),),
+        ):
+            yield row[0], row[1], row[2], row[3], row[4]
 
     def live_tracks(self, agent_id: str, session: int, since_ns: int) -> list[tuple[str, str, int, int]]:
         """(camera, track id, slot, newest stamp) of what was tracked since then."""

@@ -322,6 +322,9 @@ class MemoryStore(StoreUpkeep, Protocol):
     def observation_ids(self) -> Iterator[str]:
         """Ids of all observations, in the order in which they were stored."""
 
+    def assigned(self) -> Iterator[tuple[str, int, int, str, int]]:
+        """(agent, stamp, index, label, slot) of all sightings that are kept, in the order in which they came."""
+
     def live_tracks(self, agent_id: str, session: int, since_ns: int) -> list[tuple[str, str, int, int]]:
         """(camera, track id, slot, newest stamp) of what was tracked since then."""
 

@@ -244,6 +244,15 @@ def test_a_merged_entry_is_a_part_of_the_other_one_and_both_are_kept(open_store:
     assert opened.problems() == []
 
 
+def test_sightings_are_told_with_their_entries(store: MemoryStore) -> None:
+    new = tuple(EntryChange(None, entry(slot)) for slot in range(2))
+    one = Observation(0, "mug", Box(Pose(), (1, 1, 1)))
+    gone, unknown = (replace(one, index=i, visibility=Visibility.ABSENT) for i in (2, 3))
+    seen = ((one, 0), (replace(one, index=1, label="cup"), 1), (gone, 1), (unknown, None))
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=new, observations=seen))
+    assert list(store.assigned()) == [("r1", 5, 0, "mug", 0), ("r1", 5, 1, "cup", 1)]
+
+
 def test_frames_that_saw_both_are_found(store: MemoryStore) -> None:
     new = tuple(EntryChange(None, entry(slot)) for slot in range(3))
     one = Observation(0, "mug", Box(Pose(), (1, 1, 1)))
