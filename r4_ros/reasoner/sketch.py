@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from r4_ros.reasoner import asking, lexicon, spatial, superlative, temporal
+from r4_ros.reasoner import asking, lexicon, spatial, superlative, temporal, words
 from r4_ros.reasoner.asking import Ask
 from r4_ros.reasoner.keys import Form, Reference, Relation, Step
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
@@ -30,6 +30,7 @@ IMAGINING = frozenset("if say suppose while imagine position picture assume".spl
 STANCES = frozenset("sit stand lie be face look position kneel lean wait stay perch 'm".split())
 IMAGINED_TO = frozenset(", ? what where which who how".split())
 WANTING = frozenset("want need like wish have try".split())
+PURPOSES = frozenset(words.PURPOSES)
 TOWARDS = frozenset("to at for".split())
 STANDING = frozenset("is are was were am 's 're 'm be been in at now exactly located standing right then".split())
 ABSTRACT = frozenset(
@@ -265,6 +266,12 @@ def purpose_at(sketch: Sketch) -> int:
     wanted = _wanted(sketch)
     if wanted >= 0:
         return wanted
+    for k in range(begin, end - 3):  # 'behind me that I can sit on'
+        relative = (
+            lowers[k] in ("that", "which") and lowers[k + 1] in ("i", "you", "we", "one") and lowers[k + 2] == "can"
+        )
+        if relative and tokens[k + 3].lemma in PURPOSES:
+            return k + 3
     modal = {"can", "could", "should", "need", "might"} & set(lowers[begin - 1 : begin + 3])
     if not modal or not {"i", "we", "one"} & set(lowers[begin : begin + 4]):
         return -1

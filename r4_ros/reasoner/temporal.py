@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Literal
 
+from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
 from r4_ros.reasoner.occasions import ORDINALS, VISITS, event_word, is_event, one_that, sighting
@@ -26,6 +27,11 @@ NOW = (
 )
 HABIT = frozenset("usually always often normally generally typically regularly".split())
 QUESTION = frozenset("what where who which how did was were is are".split())
+LONG = frozenset(
+    """road street corridor aisle row pier path garden yard bar platform drive lane queue line bridge tunnel track fence
+    hedge river shaft rope pole stick passage walkway pipe building block field""".split()
+)
+"""What has ends in space."""
 BE = frozenset("is are was were be been 's 're".split())
 DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow".split())
 DAY_PARTS = {"morning": (6, 12), "afternoon": (12, 18), "evening": (18, 22), "night": (22, 24)}
@@ -249,7 +255,8 @@ def _simple(reading: Reading, i: int) -> Mention | None:
         ("end", TemporalOp.END),
         ("close", TemporalOp.END),
     ):
-        if word == "at" and lowers[edge_at : edge_at + 1] == (edge,) and not _spatial_end(reading, edge_at + 1):
+        spatial = op is TemporalOp.END and _spatial_end(reading, edge_at + 1)
+        if word == "at" and lowers[edge_at : edge_at + 1] == (edge,) and not spatial:
             whole = reading.phrase_at(edge_at + 2) if lowers[edge_at + 1 : edge_at + 2] == ("of",) else None
             end = whole.end if whole is not None else edge_at + 1
             return Mention(TemporalKey(op=op, arg=reading.said(edge_at + 2, end) if whole else ""), i, end)
@@ -272,8 +279,10 @@ def _spatial_end(reading: Reading, i: int) -> bool:
     """Whether 'the end of' what follows is a place (the corridor), not a time (the day)."""
     if reading.lowers[i : i + 1] != ("of",):
         return False
-    timely = {"day", "shift", "video", "clip", "week", "session", "meeting", "visit", "night", "fair"}
-    return not timely & set(reading.lowers[i + 1 : i + 4])
+    whole = reading.phrase_at(i + 1)
+    if whole is None or lexicon.is_room(whole.noun) or lexicon.kind_of(whole.noun) is not None:
+        return whole is not None
+    return whole.noun.split()[-1] in LONG
 
 
 def _first_last(reading: Reading, i: int) -> Mention | None:
