@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument, UnknownEntry
+from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import (
     FOREVER,
     Correction,
@@ -31,7 +31,8 @@ from r4_ros.core.ports import Embedder
 from r4_ros.memory.anchor_correctable import AnchorCorrectable
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.attachments import late_descriptions, with_pictures, without_pictures
+from r4_ros.memory.attachable import Attachable
+from r4_ros.memory.attachments import with_pictures, without_pictures
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook
@@ -54,15 +55,18 @@ from r4_ros.memory.store import (
     StoredView,
 )
 from r4_ros.memory.store_upkeep import Dropped
-from r4_ros.memory.stored_words import StoredCrop
 from r4_ros.memory.trails import Trails
+from r4_ros.memory.vector_model import VectorModel
 from r4_ros.memory.working import EntryCache
 
 
 def open_library(
     path: str | Path, config: MemoryConfig, embedder: Embedder | None = None, read_only: bool = False
 ) -> Library:
-    """Open the memory in a SQLite file, or begin one. Raises StoreError, SchemaError."""
+    """Open the memory in a SQLite file, or begin one. Raises StoreError, SchemaError.
+
+    Raises InvalidArgument where it holds vectors of another model than the embedder's, unless it is only read.
+    """
     return Library(SqliteStore(path, config.durability, read_only), config, embedder)
 
 
@@ -78,7 +82,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-class Library(AnchorCorrectable, Episodic):
+class Library(AnchorCorrectable, Episodic, Attachable):
     """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
 
     def __init__(
@@ -90,6 +94,7 @@ class Library(AnchorCorrectable, Episodic):
     ) -> None:
         self._store, self._config = store, config
         self._writing, self._lock = threading.RLock(), threading.RLock()
+        self._vector_model = VectorModel(store.vector_models(), embedder, store.path, store.read_only)
         self._anchors = AnchorBook(config, store.anchors())
         self._sessions = Sessions(config, store.sessions(), store.writers(), monotonic)
         self._index = Index(self._anchors, max(config.epsilon_max_m, 0.1))
@@ -176,12 +181,13 @@ class Library(AnchorCorrectable, Episodic):
 
         But for descriptions: where it has some that its observations lacked, their entries take them over.
 
-        Raises InvalidArgument for impossible numbers, WriterRefused while another writer serves this camera, and
-        StoreError where nothing could be stored.
+        Raises InvalidArgument for impossible numbers or vectors of another model than its own, WriterRefused while
+        another writer serves this camera, and StoreError where nothing could be stored.
         """
         with self._writing, self._lock:
             self._refuse_if_read_only()
             check(frame)
+            self._vector_model.check(frame)
             admission = self._sessions.admit(frame)
             if self._retention.is_gone(frame.agent_id, admission.session.session, frame.stamp_ns):
                 return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)  # it was known once
@@ -190,7 +196,7 @@ class Library(AnchorCorrectable, Episodic):
             told = (o for o in frame.observations if not o.is_hidden_entry)  # that a place is hidden changes nothing
             observations = sorted((o for o in told if o.index not in indices), key=lambda o: o.index)
             if known and not observations:
-                return self._describe(frame, frame_id)
+                return self._described(frame, frame_id)
             observations, pictures = without_pictures(observations)
             settled = self._settle(frame, admission)
             change = self._ingest.prepare(frame, admission, frame_id, observations, self._revision + 1)
@@ -211,32 +217,9 @@ class Library(AnchorCorrectable, Episodic):
             self._steadiness.take_back()
             raise
 
-    def _describe(self, frame: Frame, frame_id: int) -> Receipt:
-        """A known frame came again: take over the descriptions that it lacked, if it has any."""
-        receipt = Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)
-        change = late_descriptions(frame, frame_id, self._store, self._index, self._cache, self._revision + 1)
-        if change is None:
-            return receipt
-        self._store.write_descriptions(change)
-        self._revision = change.revision
-        self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
-        for c in change.entries:
-            self._cache.put(c.after)
-        self._said.hide()
-        shown = [c.after.entry for c in change.entries if not self._said.is_hidden(c.after.slot)]
-        return replace(receipt, revision=change.revision, changed=tuple(self._placed(shown)))
-
-    def crop(self, entry_id: str) -> StoredCrop | None:
-        """The newest picture of an entry that is still kept; None: there is none. Raises UnknownEntry."""
-        with self._lock:
-            slot = self._index.slots.get(entry_id)
-            if slot is None or self._said.is_hidden(slot):
-                raise UnknownEntry(f"there is no entry '{entry_id}'; r4 ask --json gives the ids of what it found")
-            kept = (self._store.crop(part) for part in self._said.parts(slot))
-            return max((crop for crop in kept if crop is not None), key=lambda crop: crop.stamp_ns, default=None)
-
     def _applied(self, frame: Frame, change: FrameChange) -> Receipt:
         self._revision = change.revision
+        self._vector_model.took(frame)
         if change.anchor is not None:
             self._anchors.add(change.anchor)
         self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
@@ -297,7 +280,7 @@ class Library(AnchorCorrectable, Episodic):
     def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval:
         """What satisfies the query, best first, and what explains an empty result.
 
-        Raises InvalidArgument, UnknownEntry (agent, entry or region named in it) and DeadlineExceeded.
+        Raises InvalidArgument (agent, entry or region named in it) and DeadlineExceeded.
         """
         with self._lock:
             return self._retriever.retrieve(

@@ -52,6 +52,15 @@ class SqliteUpkeep:
         """Where the file lies."""
         return self._file.path
 
+    def vector_models(self) -> list[str]:
+        """The models that the kept vectors were made by; found in the index of the vectors, whatever their number."""
+        found: list[str] = []
+        while True:
+            rows = self._file.execute("SELECT min(model) FROM vector WHERE model > ?", (found[-1] if found else "",))
+            if rows[0][0] is None:
+                return found
+            found.append(rows[0][0])
+
     def crop(self, slot: int) -> StoredCrop | None:
         """The newest picture of an entry, or of one that became a part of it."""
         return self._crops.newest(slot)

@@ -262,6 +262,9 @@ class MemoryStore(StoreUpkeep, Protocol):
     def observed(self, frame_id: int) -> dict[int, tuple[str, str]]:
         """Entry id and description of a frame's observations by index, without those of no entry."""
 
+    def vector_models(self) -> list[str]:
+        """The models that the kept vectors were made by."""
+
     def crop(self, slot: int) -> StoredCrop | None:
         """The newest picture of an entry, or of one that became a part of it."""
 
