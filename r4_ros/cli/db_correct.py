@@ -23,6 +23,7 @@ def register(group: typer.Typer) -> None:
     for command in (rename, merge, split, pin, forget, undo):
         correct.command()(command)
     correct.command("list")(list_)
+    correct.command()(merges)
     group.add_typer(correct, name="correct")
 
 
@@ -38,15 +39,22 @@ def merge(entry: Id, other: str, db: Db = Path("r4.db"), source: Source = "", as
 
 def split(
     entry: Id,
-    at: Annotated[str, typer.Option("--at", help="a date, or ns: what was seen from then on is another thing")],
+    at: Annotated[str, typer.Option("--at", help="a date, or ns: what was seen from then on is another thing")] = "",
+    part: Annotated[
+        str, typer.Option("--part", help="id of what was merged into it and is a thing of its own; see merges")
+    ] = "",
     db: Db = Path("r4.db"),
     source: Source = "",
     as_json: AsJson = False,
 ) -> None:
-    """It is two things, one after the other."""
+    """It is two things: one after the other, or two that the memory took for one."""
     from r4_ros.cli.db_transfer import stamp_of
+    from r4_ros.core.errors import InvalidArgument
 
-    _correct(db, source, as_json, "SPLIT", entry, at_ns=stamp_of(at, time.time_ns()))
+    if bool(at) == bool(part):
+        raise InvalidArgument("say where to split: --at a time, or --part an entry that was merged into it")
+    more: dict[str, Any] = {"other_id": part} if part else {"at_ns": stamp_of(at, time.time_ns())}
+    _correct(db, source, as_json, "SPLIT", entry, **more)
 
 
 def pin(
@@ -98,6 +106,34 @@ def list_(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
         print(f"{row['number']}: {row['kind'].lower()} {said}")
 
 
+def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+    """What the memory itself found to be one thing, and when; also while a node runs."""
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    store = SqliteStore(db, read_only=True)
+    try:
+        records = store.merges()
+    finally:
+        store.close()
+    rows = [
+        {
+            "entry_id": m.kept_id,
+            "part": m.merged_id,
+            "label": m.merged.entry.label,
+            "stamp": m.stamp_ns,
+            "reason": m.reason,
+            "undone_by": m.undone_by,
+        }
+        for m in records
+    ]
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False))
+        return
+    for row in rows:
+        undone = f", taken apart by correction {row['undone_by']}" if row["undone_by"] else ""
+        print(f"{row['part']} ({row['label']}) is {row['entry_id']}: {row['reason']}, at {row['stamp']}{undone}")
+
+
 def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> None:
     from r4_ros.core.config import MemoryConfig
     from r4_ros.core.errors import StoreError
@@ -108,7 +144,10 @@ def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **m
         raise StoreError(f"{db}: there is no such database; check the path")
     with open_library(db, MemoryConfig(), _embedder(kind)) as library:
         known = [entry.entry_id for entry in library.entries()]
+        known += [m.merged_id for m in library.merges() if not m.undone_by]
         ids = dict(zip(("entry_id", "other_id"), (_whole(known, entry) for entry in entries), strict=False))
+        if "other_id" in more:
+            more["other_id"] = _whole(known, more["other_id"])
         said = EntryCorrection(CorrectionKind[kind], **ids, **more, source=source)
         receipt = library.correct(said, time.time_ns())
     changed = [{"entry_id": p.entry_id, "label": p.label, "position": p.box.pose.position} for p in receipt.changed]
@@ -130,6 +169,10 @@ def _embedder(kind: str) -> Any:
 
 
 def _whole(known: list[str], text: str) -> str:
-    """The only id that begins like this, else the text itself."""
-    found = [entry_id for entry_id in known if entry_id.startswith(text)]
+    """The only id that begins like this, else the text itself. Raises InvalidArgument where several do."""
+    from r4_ros.core.errors import InvalidArgument
+
+    found = [entry_id for entry_id in known if entry_id.startswith(text)] if text else []
+    if len(found) > 1 and text not in found:
+        raise InvalidArgument(f"'{text}' begins the ids of {len(found)} entries: {', '.join(found[:5])}")
     return found[0] if len(found) == 1 else text

@@ -25,8 +25,8 @@ class EntryCorrection:
     """One correction; which fields matter depends on ``kind``.
 
     RENAME: ``label``. MERGE: ``other_id`` becomes part of ``entry_id``. SPLIT: what was seen from ``at_ns`` on is
-    another thing. PIN: it is at ``position`` (map frame, metres; None: where it is) and stays there. UNDO:
-    ``correction_id`` (0: the last one that wasn't taken back).
+    another thing; or ``other_id``, which the memory merged into it, is one of its own. PIN: it is at ``position`` (map
+    frame, metres; None: where it is) and stays there. UNDO: ``correction_id`` (0: the last one that wasn't taken back).
     """
 
     kind: CorrectionKind

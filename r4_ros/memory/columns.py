@@ -95,7 +95,7 @@ class Columns:
         self.zones.sort()
 
     def apply(self, changes: Iterable[tuple[Entry | None, StoredEntry]]) -> None:
-        """Take over entries as they are now; each with what was applied before (None: new, in the next slot)."""
+        """Take over entries as they are now; each with what was applied before (None: new, or was removed)."""
         changes = list(changes)
         new = [after for before, after in changes if before is None]
         rows = [self._add(new)] if new else []
@@ -121,7 +121,7 @@ class Columns:
     def _append(self, batch: EntryBatch, labels: Slots, descriptions: Slots) -> Slots:
         """Add entries; gives the rows of their stays."""
         slots, entries = batch.slots, self.entries
-        assert slots[0] >= entries.rows and (np.diff(slots) > 0).all()
+        assert (np.diff(slots) > 0).all() and (entries["agent"][slots[slots < entries.rows]] < 0).all()
         self._make_rows(int(slots[-1]) + 1)
         for slot, entry_id in zip(slots.tolist(), batch.ids, strict=True):
             self.ids[slot] = entry_id
@@ -287,6 +287,16 @@ class Columns:
         self._parts.setdefault(kept, []).extend(names)
         self.slots.update(dict.fromkeys(names, kept))
         self._aliases += 1
+
+    def rename_parts(self, merged: Iterable[tuple[int, str, int]]) -> None:
+        """The ids of all entries that are parts of others, with the slots of these, are these ones now."""
+        for names in self._parts.values():
+            for name in names:
+                del self.slots[name]
+        self._parts.clear()
+        self._aliases = 0
+        for slot, entry_id, kept in merged:
+            self.alias(slot, entry_id, kept)
 
     def nbytes(self) -> int:
         """Memory taken by columns and vectors."""

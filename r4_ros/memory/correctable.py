@@ -10,7 +10,7 @@ from r4_ros.core.model import CorrectionReceipt, CorrectionRecord, Entry, EntryC
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.index import Index
 from r4_ros.memory.said import Said
-from r4_ros.memory.store import MemoryStore
+from r4_ros.memory.store import CorrectionChange, MemoryStore
 from r4_ros.memory.working import EntryCache
 
 
@@ -38,18 +38,31 @@ class Correctable:
             change = self._corrector.prepare(said, stamp_ns, self._revision + 1)
             self._store.write_correction(change)
             self._revision = change.revision
-            self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
+            self._apply(change)
             for c in change.entries:
                 self._cache.put(c.after)
             self._corrector.applied(change)
-            shown = [c.after.entry for c in change.entries if not self._said.is_hidden(c.after.slot)]
-            gone = sorted(self._said.hidden() - hidden)
-            return CorrectionReceipt(
-                change.record.correction_id,
-                change.revision,
-                tuple(self._placed(shown)),
-                tuple(self._index.ids[slot] for slot in gone),
-            )
+            entries = change.entries[:1] if change.joined else change.entries
+            shown = [c.after.entry for c in entries if not self._said.is_hidden(c.after.slot)]
+            gone = [self._index.ids[slot] for slot in sorted(self._said.hidden() - hidden)]
+            gone += [c.after.entry.entry_id for c in change.entries[1:] if change.joined]
+            number = change.record.correction_id
+            return CorrectionReceipt(number, change.revision, tuple(self._placed(shown)), tuple(gone))
+
+    def _apply(self, change: CorrectionChange) -> None:
+        """Let queries see the entries of a correction that is stored."""
+        if not (change.parted or change.joined):
+            self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
+            return
+        kept, part = change.entries
+        assert kept.before is not None and part.before is not None
+        if change.joined:
+            self._index.remove(part.before)
+            self._index.rename_parts(self._store.merged())
+        else:
+            self._index.rename_parts(self._store.merged())
+            self._index.apply([(None, part.after)])
+        self._index.apply([(kept.before.entry, kept.after)])
 
     def corrections(self) -> list[CorrectionRecord]:
         """All that was corrected, oldest first, also what was taken back."""

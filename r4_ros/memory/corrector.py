@@ -45,8 +45,11 @@ class Corrector:
 
     def prepare(self, said: EntryCorrection, stamp_ns: int, revision: int) -> CorrectionChange:
         """What a correction changes. Raises UnknownEntry and InvalidArgument."""
+        parted = joined = 0
         if said.kind is CorrectionKind.UNDO:
-            said, changes = self._undo(said)
+            said, changes, joined = self._undo(said)
+        elif _is_part(said):
+            said, changes, parted = self._part(said)
         else:
             said = self._named(said)
             changes = {
@@ -58,7 +61,8 @@ class Corrector:
             }[said.kind](said)
         dated = tuple(EntryChange(c.before, _dated(c.after, revision)) for c in changes)
         ids = tuple(c.after.entry.entry_id for c in dated)
-        return CorrectionChange(revision, CorrectionRecord(len(self.records) + 1, stamp_ns, said, ids), dated)
+        record = CorrectionRecord(len(self.records) + 1, stamp_ns, said, ids)
+        return CorrectionChange(revision, record, dated, parted, joined)
 
     def applied(self, change: CorrectionChange) -> None:
         """Remember a correction that was stored, once the index has its entries."""
@@ -75,6 +79,8 @@ class Corrector:
             slots = [self._index.slots[entry_id] for entry_id in self._to_undo(said.correction_id).entries]
             return {self._cache.get(slot).entry.agent_id for slot in slots}
         ids = (said.entry_id, said.other_id) if said.kind is CorrectionKind.MERGE else (said.entry_id,)
+        if _is_part(said):
+            ids = (self._index.ids[self._index.slots[said.other_id]] if said.other_id in self._index.slots else "",)
         return {self._entry(entry_id).entry.agent_id for entry_id in ids}
 
     def _named(self, said: EntryCorrection) -> EntryCorrection:
@@ -137,17 +143,41 @@ class Corrector:
             EntryChange(None if known is None else self._cache.get(known), StoredEntry(slot, second)),
         ]
 
-    def _undo(self, said: EntryCorrection) -> tuple[EntryCorrection, list[EntryChange]]:
+    def _part(self, said: EntryCorrection) -> tuple[EntryCorrection, list[EntryChange], int]:
+        """What was merged because it proved to be one, and wasn't: two again. What was seen since stays with the one.
+
+        Gives also the number of the merge.
+        """
+        merges = [m for m in self._store.merges() if not m.undone_by]
+        found = next((m for m in merges if m.merged_id == said.other_id), None)
+        if found is None:
+            raise InvalidArgument(f"'{said.other_id}' isn't a part of another entry; see r4 db correct merges")
+        later = [m for m in merges if m.merge_no > found.merge_no and found.kept_id in (m.kept_id, m.merged_id)]
+        if later:
+            raise InvalidArgument(f"part '{later[-1].merged_id}' first: it was merged after '{found.merged_id}'")
+        now = self._entry(found.kept_id)
+        if found.kept_after is None:
+            raise InvalidArgument("an older version merged these and didn't keep what it would take")
+        kept = revise.taken_back(found.kept_before, found.kept_after, now)
+        said = replace(said, entry_id=found.kept_id)
+        return said, [EntryChange(now, kept), EntryChange(found.merged, found.merged)], found.merge_no
+
+    def _undo(self, said: EntryCorrection) -> tuple[EntryCorrection, list[EntryChange], int]:
+        """Gives also the number of the merge that is made again by it; 0: none."""
         record = self._to_undo(said.correction_id)
         changes = self._store.corrected(record.correction_id)
-        kind = record.correction.kind
-        if kind is CorrectionKind.SPLIT:
+        kind, joined = record.correction.kind, 0
+        if kind is CorrectionKind.SPLIT and _is_part(record.correction):
+            undone = [m.merge_no for m in self._store.merges() if m.undone_by == record.correction_id]
+            made, joined = self._unsplit(changes, rejoined=True), undone[0]
+        elif kind is CorrectionKind.SPLIT:
             made = self._unsplit(changes)
         elif kind is CorrectionKind.FORGET:
             made = [self._same(changes[0])]
         else:
             made = [self._taken_back(changes[0]), *map(self._same, changes[1:])]
-        return replace(said, correction_id=record.correction_id, entry_id=record.correction.entry_id), made
+        said = replace(said, correction_id=record.correction_id, entry_id=record.correction.entry_id)
+        return said, made, joined
 
     def _to_undo(self, correction_id: int) -> CorrectionRecord:
         open_ones = [r for r in self.records if not r.undone_by and r.correction.kind is not CorrectionKind.UNDO]
@@ -177,8 +207,8 @@ class Corrector:
         assert change.before is not None
         return EntryChange(now, revise.taken_back(change.before, change.after, now))
 
-    def _unsplit(self, changes: Sequence[EntryChange]) -> list[EntryChange]:
-        """As before, where nothing was seen since; else the two as one."""
+    def _unsplit(self, changes: Sequence[EntryChange], rejoined: bool = False) -> list[EntryChange]:
+        """As before, where nothing was seen since; else the two as one. ``rejoined``: the second was a part before."""
         first, second = (self._now(change) for change in changes)
         before = changes[0].before
         assert before is not None
@@ -186,11 +216,18 @@ class Corrector:
         entry = (
             before.entry
             if untouched
+            else revise.merged(first.entry, second.entry)
+            if rejoined
             else revise.merged(second.entry, first.entry).evolve(
                 entry_id=first.entry.entry_id, moved_from=before.entry.moved_from
             )
         )
         return [EntryChange(first, replace(first, entry=entry)), EntryChange(second, second)]
+
+
+def _is_part(said: EntryCorrection) -> bool:
+    """Whether it takes a merge apart."""
+    return said.kind is CorrectionKind.SPLIT and bool(said.other_id)
 
 
 def _dated(stored: StoredEntry, revision: int) -> StoredEntry:

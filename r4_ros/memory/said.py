@@ -45,6 +45,8 @@ class Said:
             slot = slot_of[said.entry_id]
             if not record.undone_by:
                 self._spoken_of |= {slot_of[entry_id] for entry_id in record.entries}
+            if said.kind is CorrectionKind.SPLIT and said.other_id:
+                continue
             if said.kind is CorrectionKind.SPLIT:
                 other = slot_of[split_id(said.entry_id, said.at_ns)]
                 if record.undone_by:

@@ -52,8 +52,7 @@ _SEEN_COLUMNS = (
 _UPDATE_SEEN = f"UPDATE entry SET {', '.join(f'{name} = ?' for name in _SEEN_COLUMNS.split(', '))} WHERE slot = ?"
 """For an entry of which no words changed: what a sighting changes."""
 _SELECT = (
-    f"SELECT {_COLUMNS}, vector.model, vector.data FROM entry LEFT JOIN vector ON vector_no = description_vector "
-    "WHERE merged_into IS NULL"
+    f"SELECT {_COLUMNS}, vector.model, vector.data FROM entry LEFT JOIN vector ON vector_no = description_vector WHERE "
 )
 _MOST_KNOWN = 20_000
 """Vectors, and numbers of vectors, that are remembered; the rest is read again."""
@@ -104,16 +103,17 @@ class EntryTable:
         row, described = tuple(record["entry"]), self._embedding(record["entry"][11])
         return self._stored(row, tuple(map(stay_of, stays)), sightings, presence, described)
 
-    def read(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
-        """Whole entries by slot, ascending, without merged ones; None: all."""
+    def read(self, slots: Collection[int] | None = None, also_merged: bool = False) -> Iterator[StoredEntry]:
+        """Whole entries by slot, ascending; None: all. Without merged ones, unless these are asked for too."""
+        which = "1" if also_merged else "merged_into IS NULL"
         if slots is None:
-            yield from self._read(self._file.iterate(f"{_SELECT} ORDER BY slot"), self._parts.read(None))
+            yield from self._read(self._file.iterate(f"{_SELECT} {which} ORDER BY slot"), self._parts.read(None))
             return
         ordered = sorted(slots)
         for i in range(0, len(ordered), _CHUNK):
             chunk = ordered[i : i + _CHUNK]
             among = f"slot IN ({', '.join('?' * len(chunk))})"
-            rows = self._file.execute(f"{_SELECT} AND {among} ORDER BY slot", chunk)
+            rows = self._file.execute(f"{_SELECT} {which} AND {among} ORDER BY slot", chunk)
             longer = [row[0] for row in rows if max(row[i] for i in _COUNTS) > 1]
             yield from self._read(rows, self._parts.read(longer))
 

@@ -20,29 +20,64 @@ class MergeTable:
     def write(self, c: MergeChange, revision: int) -> None:
         """One merge: the record, both entries, and whose events are whose."""
         kept, merged = c.kept.after.slot, c.merged.slot
-        before = self._entries.snapshot(c.kept.before or c.kept.after)
+        before, after = (self._entries.snapshot(e) for e in (c.kept.before or c.kept.after, c.kept.after))
         self._file.execute(
-            "INSERT INTO merge(kept, merged, stamp_ns, revision, reason, kept_before, voided, moved) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (kept, merged, c.stamp_ns, revision, c.reason, before, dump(c.voided), dump(c.moved)),
+            "INSERT INTO merge(kept, merged, stamp_ns, revision, reason, kept_before, kept_after, voided, moved) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (kept, merged, c.stamp_ns, revision, c.reason, before, after, dump(c.voided), dump(c.moved)),
         )
         self._entries.write([c.kept])
+        self._join(kept, merged, c.voided, c.moved)
+
+    def _join(self, kept: int, merged: int, voided: Sequence[str], moved: Sequence[str]) -> None:
         self._file.execute("UPDATE entry SET merged_into = ? WHERE slot = ?", (kept, merged))
-        self._file.execute_many("UPDATE event SET voided = 1 WHERE event_id = ?", [(i,) for i in c.voided])
-        self._file.execute_many("UPDATE event SET slot = ? WHERE event_id = ?", [(kept, i) for i in c.moved])
+        self._file.execute_many("UPDATE event SET voided = 1 WHERE event_id = ?", [(i,) for i in voided])
+        self._file.execute_many("UPDATE event SET slot = ? WHERE event_id = ?", [(kept, i) for i in moved])
+
+    def part(self, merge_no: int, correction_no: int) -> None:
+        """Take a merge apart: the other entry is one again, and so are its events."""
+        _, merged, voided, moved = self._of(merge_no)
+        self._file.execute("UPDATE merge SET undone_by = ? WHERE merge_no = ?", (correction_no, merge_no))
+        self._file.execute("UPDATE entry SET merged_into = NULL WHERE slot = ?", (merged,))
+        self._file.execute_many("UPDATE event SET voided = 0 WHERE event_id = ?", [(i,) for i in voided])
+        self._file.execute_many("UPDATE event SET slot = ? WHERE event_id = ?", [(merged, i) for i in moved])
+
+    def join(self, merge_no: int) -> None:
+        """Make a merge again that was taken apart."""
+        self._file.execute("UPDATE merge SET undone_by = 0 WHERE merge_no = ?", (merge_no,))
+        self._join(*self._of(merge_no))
+
+    def _of(self, merge_no: int) -> tuple[int, int, list[str], list[str]]:
+        [(kept, merged, voided, moved)] = self._file.execute(
+            "SELECT kept, merged, voided, moved FROM merge WHERE merge_no = ?", (merge_no,)
+        )
+        return kept, merged, load_list(voided), load_list(moved)
 
     def records(self) -> list[MergeRecord]:
         """The records of all merges, oldest first."""
         rows = self._file.execute(
-            "SELECT k.entry_id, m.entry_id, stamp_ns, merge.revision, reason, kept_before, voided, moved "
-            "FROM merge JOIN entry k ON k.slot = kept JOIN entry m ON m.slot = merged ORDER BY merge_no"
+            "SELECT merge_no, k.entry_id, m.entry_id, stamp_ns, merge.revision, reason, kept_before, kept_after, "
+            "merged, undone_by, voided, moved FROM merge JOIN entry k ON k.slot = kept JOIN entry m ON m.slot = merged "
+            "ORDER BY merge_no"
         )
+        others = {stored.slot: stored for stored in self._entries.read({row[8] for row in rows}, also_merged=True)}
         restored = self._entries.restored
         return [
             MergeRecord(
-                kept, merged, stamp, revision, reason, restored(before), tuple(load_list(void)), tuple(load_list(moved))
+                number,
+                kept,
+                merged,
+                stamp,
+                revision,
+                reason,
+                restored(before),
+                restored(after) if after else None,
+                others[slot],
+                undone_by,
+                tuple(load_list(void)),
+                tuple(load_list(moved)),
             )
-            for kept, merged, stamp, revision, reason, before, void, moved in rows
+            for number, kept, merged, stamp, revision, reason, before, after, slot, undone_by, void, moved in rows
         ]
 
     def merged(self) -> list[tuple[int, str, int]]:

@@ -105,6 +105,10 @@ class SqliteUpkeep:
                 if said.kind is CorrectionKind.UNDO:
                     undone = (r.correction_id, said.correction_id)
                     self._file.execute("UPDATE correction SET undone_by = ? WHERE correction_no = ?", undone)
+                if change.parted:
+                    self._merges.part(change.parted, r.correction_id)
+                if change.joined:
+                    self._merges.join(change.joined)
                 self._write_revision(change.revision)
         except BaseException:
             self._entries.forget_unwritten()

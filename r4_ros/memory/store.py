@@ -206,14 +206,22 @@ class AnchorChange:
 
 @dataclass(frozen=True, slots=True)
 class MergeRecord:
-    """A merge as it is kept, with the entry that took the other one in as it was before."""
+    """A merge as it is kept: the entry that took the other one in, before and after, and the other as it was.
 
+    ``kept_after`` None: made by a version that didn't keep it. ``undone_by``: the correction that took it apart (0: it
+    holds).
+    """
+
+    merge_no: int
     kept_id: str
     merged_id: str
     stamp_ns: int
     revision: int
     reason: str
     kept_before: StoredEntry
+    kept_after: StoredEntry | None
+    merged: StoredEntry
+    undone_by: int
     voided: tuple[str, ...]
     moved: tuple[str, ...]
 
@@ -243,11 +251,17 @@ class FrameChange:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionChange:
-    """All that a person's correction changes; written in one transaction with the record of it."""
+    """All that a person's correction changes; written in one transaction with the record of it.
+
+    ``parted``: number of the merge that it takes apart; ``joined``: of one that it makes again (0: none). The second
+    of ``entries`` is the one that then is an entry again, or a part.
+    """
 
     revision: int
     record: CorrectionRecord
     entries: tuple[EntryChange, ...]
+    parted: int = 0
+    joined: int = 0
 
 
 class MemoryStore(StoreUpkeep, Protocol):

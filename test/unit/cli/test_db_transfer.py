@@ -189,3 +189,34 @@ def test_corrections_from_the_command_line(memory_file: Path, monkeypatch: pytes
     run("correct", "undo", 5, "--db", memory_file)
     with open_library(memory_file, MemoryConfig(), read_only=True) as library:
         assert [(e.entry_id, e.label) for e in library.entries()] == [(entry.entry_id, "cup")]
+
+
+def test_what_the_memory_merged_is_listed_and_taken_apart(tmp_path: Path) -> None:
+    db = tmp_path / "m.db"
+    looks = [(stamp, 1.0 if stamp > 5 else 0.0) for stamp in range(1, 10)]
+    cup = {"label": "cup", "box": [0, 0, 2, 0.1, 0.1, 0.1]}
+    lines = [
+        {
+            "type": "frame",
+            "agent": "a",
+            "stamp": stamp * S,
+            "base_in_map": [0, off, 0, 0, 0, 0, 1],
+            "sensor_in_odom": [0, off, 0, 0, 0, 0, 1],
+            "observations": [cup],
+        }
+        for stamp, off in looks
+    ]
+    lines.append({"type": "path", "agent": "a", "nodes": [[stamp * S, 0, 0, 0, 0, 0, 0, 1] for stamp, _ in looks]})
+    stream = tmp_path / "s.jsonl"
+    stream.write_text("\n".join(map(json.dumps, lines)))
+    run("import", stream, "--db", db, "--embedder", "none")
+    [merge] = json.loads(run("correct", "merges", "--db", db, "--json").stdout)
+    assert (merge["label"], merge["reason"], merge["undone_by"]) == ("cup", "correction", 0)
+    assert f"{merge['part']} (cup) is {merge['entry_id']}: correction" in run("correct", "merges", "--db", db).stdout
+    for wrong in ((), ("--at", 5 * S, "--part", merge["part"])):
+        with pytest.raises(InvalidArgument, match="--at a time, or --part"):
+            run("correct", "split", merge["entry_id"], *wrong, "--db", db)
+    split = ("correct", "split", merge["entry_id"], "--part", merge["part"][:8], "--db", db, "--json")
+    assert {e["entry_id"] for e in json.loads(run(*split).stdout)["changed"]} == {merge["entry_id"], merge["part"]}
+    assert "taken apart by correction 1" in run("correct", "merges", "--db", db).stdout
+    assert "shown no more" in run("correct", "undo", "--db", db).stdout

@@ -201,6 +201,9 @@ def corrected_loop(library: Any, robot: Any, thing: Any, rng: np.random.Generato
         if entries and rng.random() < 0.06:
             kind = CorrectionKind(int(rng.integers(1, 7)))
             one, other = (entries[int(k)].entry_id for k in rng.integers(0, len(entries), 2))
+            merged = [m.merged_id for m in library.merges() if not m.undone_by]
+            part = merged[-1] if kind is CorrectionKind.SPLIT and merged else ""
+            other = other if kind is CorrectionKind.MERGE else part
             said = EntryCorrection(kind, one, f"name {step}", other, round((stamp + 5) * 1e9), None, 0, "anna")
             with suppress(InvalidArgument, UnknownEntry):
                 library.correct(said, step)
