@@ -10,9 +10,9 @@ from r4_ros.core.errors import StoreError
 from r4_ros.core.model import Anchor, Correction, Pose, Receipt
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.correctable import Correctable
+from r4_ros.memory.merge_records import MergeRecord
 from r4_ros.memory.merger import AnchorMover
 from r4_ros.memory.steadiness import Steadiness
-from r4_ros.memory.store import MergeRecord
 
 
 class AnchorCorrectable(Correctable):

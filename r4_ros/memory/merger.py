@@ -22,10 +22,11 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import agree
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index, Slots
+from r4_ros.memory.merge_records import AnchorChange, MergeChange
 from r4_ros.memory.merging import MergeContext, combined, may_merge, void_events
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
-from r4_ros.memory.store import AnchorChange, EntryChange, MemoryStore, MergeChange, StoredEntry
+from r4_ros.memory.store import EntryChange, MemoryStore, StoredEntry
 from r4_ros.memory.working import EntryCache
 
 _MOST_CELLS = 1024

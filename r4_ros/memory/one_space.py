@@ -18,10 +18,11 @@ from r4_ros.core.geometry import bounds, vec3
 from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval
 from r4_ros.memory.attributes import agree
 from r4_ros.memory.index import Index
+from r4_ros.memory.merge_records import MergeChange
 from r4_ros.memory.merging import MergeContext, combined, may_merge, void_events
 from r4_ros.memory.said import Said
 from r4_ros.memory.stays import FrameContext
-from r4_ros.memory.store import EntryChange, MemoryStore, MergeChange, StoredEntry, StoredEvent
+from r4_ros.memory.store import EntryChange, MemoryStore, StoredEntry, StoredEvent
 from r4_ros.memory.working import Working
 from r4_ros.memory.zones import Narrow
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from r4_ros.core.model import Interval
 from r4_ros.memory.codec import dump, load_list
+from r4_ros.memory.merge_records import MergeChange, MergeRecord
 from r4_ros.memory.sqlite_entries import EntryTable
 from r4_ros.memory.sqlite_file import SqliteFile
-from r4_ros.memory.store import MergeChange, MergeRecord
 
 
 class MergeTable:

@@ -14,8 +14,8 @@ from r4_ros.core.geometry import compose, inverse
 from r4_ros.core.model import Anchor, Pose
 from r4_ros.memory.anchor_records import BeliefRecord, PathRecord
 from r4_ros.memory.codec import dump, pack_known_pose, pack_pose, unpack_known_pose, unpack_pose, unpack_poses
+from r4_ros.memory.merge_records import AnchorChange
 from r4_ros.memory.sqlite_file import SqliteFile
-from r4_ros.memory.store import AnchorChange
 
 CORRECTION = "correction"
 _NEWEST = """SELECT f.stamp_ns, w.writer, s.map_id, f.anchor_id, f.sensor_in_anchor, f.believed

@@ -14,6 +14,7 @@ from r4_ros.memory import entry_json, sqlite_prune
 from r4_ros.memory.anchor_records import BeliefRecord
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump
+from r4_ros.memory.merge_records import AnchorChange, MergeRecord
 from r4_ros.memory.sqlite_columns import entry_batches, vector_batches
 from r4_ros.memory.sqlite_crops import CropTable
 from r4_ros.memory.sqlite_entries import EntryTable
@@ -22,7 +23,7 @@ from r4_ros.memory.sqlite_merges import MergeTable
 from r4_ros.memory.sqlite_parts import LAST_IN_ENTRY
 from r4_ros.memory.sqlite_prune import Pruned
 from r4_ros.memory.sqlite_shifts import ShiftTable
-from r4_ros.memory.store import AnchorChange, CorrectionChange, EntryChange, MergeRecord
+from r4_ros.memory.store import CorrectionChange, EntryChange
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 

@@ -40,16 +40,15 @@ from r4_ros.core.model import (
 )
 from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.codec import as_stored
+from r4_ros.memory.merge_records import AnchorChange, MergeChange
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import (
-    AnchorChange,
     AnchorRecord,
     CorrectionChange,
     EntryChange,
     FrameChange,
     KeptFrame,
     MemoryStore,
-    MergeChange,
     SessionRecord,
     StoredEntry,
     StoredEpisode,
