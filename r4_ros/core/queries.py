@@ -24,6 +24,9 @@ from r4_ros.core.values import (
     Visibility,
 )
 
+ANY_HEIGHT = (-1000.0, 1000.0)
+"""Between these heights, in metres, is everything."""
+
 
 class Reference(Enum):
     """What a spatial constraint refers to; values as in ``msg/SpatialConstraint``."""
@@ -33,11 +36,17 @@ class Reference(Enum):
     POINT = 3
     REGION = 4
     POSE = 5
+    BOX = 6
+    POLYGON = 7
 
 
 @dataclass(frozen=True, slots=True)
 class SpatialConstraint:
-    """The candidate stands in ``relation`` to the reference. Relations: see memory/relations.py."""
+    """The candidate stands in ``relation`` to the reference. Relations: see memory/relations.py.
+
+    A BOX has its centre and axes by ``pose`` and its full size by ``extent``; a POLYGON is a prism over the ground,
+    from ``z_min`` to ``z_max``. Fields of view (rad) are those of ``in_view`` and ``in_cone``.
+    """
 
     relation: str
     reference: Reference
@@ -49,6 +58,12 @@ class SpatialConstraint:
     min_distance: float = 0.0
     max_distance: float = 0.0
     negate: bool = False
+    extent: Vec3 = (0.0, 0.0, 0.0)
+    polygon: tuple[tuple[float, float], ...] = ()
+    z_min: float = ANY_HEIGHT[0]
+    z_max: float = ANY_HEIGHT[1]
+    horizontal_fov: float = 0.0
+    vertical_fov: float = 0.0
 
 
 class TemporalKind(IntEnum):
@@ -62,6 +77,7 @@ class TemporalKind(IntEnum):
     CHANGED_IN = 6
     LAST_SEEN_BEFORE = 7
     FIRST_SEEN_AFTER = 8
+    ONLY_SEEN_IN = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +129,7 @@ class Query:
     with_episodes: bool = False
     with_facts: bool = False
     timezone: str = ""  # of times of day in facts; empty: UTC
+    with_counts: bool = False  # count what passed each key, also where candidates were narrowed down by another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +173,7 @@ class Retrieval:
     ego: TrailPoint | None = None
     ego_frame: str = ""  # map frame of ``ego``
     ego_candidates: tuple[str, ...] = ()
-    after_semantic: int = 0
+    after_semantic: int = 0  # how many entries passed this key and those before it; -1: not counted
     after_spatial: int = 0
     after_temporal: int = 0
     coverage: float = -1.0  # 0..1; -1: no place or time asked

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import inside_polygon
-from r4_ros.core.model import FloatArray, Region
+from r4_ros.core.geometry import inside_polygon, inverse, transform_points
+from r4_ros.core.model import Box, FloatArray, Region
 from r4_ros.memory.boxes import Boxes, falling, footprint_shared, level_gaps, within
 
 CORNER_M = 1.0
@@ -34,6 +34,12 @@ def in_region(region: Region, centres: FloatArray) -> npt.NDArray[np.bool_]:
         return np.zeros(0, bool)
     flat = inside_polygon(region.polygon, centres[:, :2])
     return np.asarray(flat & (centres[:, 2] >= region.z_min) & (centres[:, 2] <= region.z_max))
+
+
+def in_box(box: Box, points: FloatArray) -> FloatArray:
+    """Degrees [n], 0 or 1: which points [n, 3] lie in an oriented box."""
+    local = transform_points(inverse(box.pose), points)
+    return np.asarray((np.abs(local) <= np.asarray(box.extent) / 2).all(axis=1), float)
 
 
 def region_box(region: Region) -> Boxes:

@@ -70,6 +70,7 @@ class Columns:
         self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
         self.zones = Zones()
         self._hidden: frozenset[int] = frozenset()
+        self._moved: tuple[Slots, Slots] | None = None
 
     def __len__(self) -> int:
         return len(self.slots) - self._aliases
@@ -139,6 +140,7 @@ class Columns:
             self._index_attributes(int(slots[i]), known)
         for i, moved_from in batch.moved_from.items():
             self.successors[moved_from] = int(slots[i])
+        self._moved = None
         for i in np.flatnonzero(gone).tolist():
             self.gone.setdefault(int(labels[i]), set()).add(int(slots[i]))
         for table, spans in ((self.sightings, batch.sightings), (self.presence, batch.presence)):
@@ -204,6 +206,8 @@ class Columns:
             self.successors.pop(before.moved_from, None)
         if entry.moved_from:
             self.successors[entry.moved_from] = slot
+        if entry.moved_from or before.moved_from:
+            self._moved = None
 
     def hide(self, slots: Collection[int]) -> None:
         """These entries, and no others, are in no answer; they are still there for association."""
@@ -279,6 +283,7 @@ class Columns:
         self._index_attributes(slot, ())
         self.gone.get(self.labels.find(entry.label), set()).discard(slot)
         self.successors.pop(entry.moved_from, None)
+        self._moved = None
 
     def alias(self, slot: int, entry_id: str, kept: int) -> None:
         """The id of an entry that isn't here names the one that it is a part of."""
@@ -287,6 +292,15 @@ class Columns:
         self._parts.setdefault(kept, []).extend(names)
         self.slots.update(dict.fromkeys(names, kept))
         self._aliases += 1
+        self._moved = None
+
+    def moved(self) -> tuple[Slots, Slots]:
+        """Slots of things that were seen elsewhere later, as other entries, and the slots of these."""
+        if self._moved is None:
+            known = [(self.slots[old], new) for old, new in self.successors.items() if old in self.slots]
+            pairs = np.array(known, np.int64).reshape(-1, 2)
+            self._moved = pairs[:, 0], pairs[:, 1]
+        return self._moved
 
     def rename_parts(self, merged: Iterable[tuple[int, str, int]]) -> None:
         """The ids of all entries that are parts of others, with the slots of these, are these ones now."""

@@ -28,7 +28,7 @@ _SHARE_TO_SCAN = 6
 _FIRST, _MOST = 1024, 16_384
 _HEADROOM = 1.25
 """Later vectors may have larger elements than the first ones."""
-_CHUNK = 512
+_CHUNK, _AT_ONCE = 512, 16
 _HALF_BITS = np.int32(0x8FFFE000 - 2**32)
 _HALF_SCALE = np.float32(2.0**112)
 
@@ -70,11 +70,13 @@ class UnitVectors:
             self._bytes = _Bytes(self._matrix[: self._rows])
 
     def dots(self, vector: Float32Array, rows: Rows) -> Float32Array:
-        """Cosine of the vector with each of the rows."""
-        cosines, vector = np.empty(len(rows), np.float32), np.asarray(vector, np.float32)
+        """Cosine of the vector with each of the rows; whichever are asked for together, each one's is the same."""
+        count, vector = len(rows), np.asarray(vector, np.float32)
+        rows = np.concatenate([rows, np.zeros(-count % _AT_ONCE, np.int64)])  # a product's last rows round otherwise
+        cosines = np.empty(len(rows), np.float32)
         for i in range(0, len(rows), _CHUNK):
             np.dot(_singles(self._matrix[rows[i : i + _CHUNK]]), vector, out=cosines[i : i + _CHUNK])
-        return cosines
+        return cosines[:count]
 
     def above(self, vector: Float32Array, threshold: float, rows: Rows | None = None) -> tuple[Rows, Float32Array]:
         """The rows (of the given ones, ascending; else of all) whose cosine is at least the threshold, ascending."""

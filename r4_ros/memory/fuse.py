@@ -56,6 +56,15 @@ class Fuser:
         kept = ~np.isin(slots, list(dropped))
         return Fused(slots[kept], rows[kept], sources)
 
+    def linked(self, slots: Slots, others: Slots) -> npt.NDArray[np.bool_]:
+        """Which of the others may be one thing with any of the slots."""
+        every = np.concatenate([slots, others])
+        pairs = np.array(self._pairs(every, self._owners(every)), np.int64).reshape(-1, 2)
+        linked = np.zeros(len(every), np.bool_)
+        linked[pairs[pairs[:, 0] < len(slots), 1]] = True
+        linked[pairs[pairs[:, 1] < len(slots), 0]] = True
+        return linked[len(slots) :]
+
     def _owners(self, slots: Slots) -> npt.NDArray[np.int64]:
         """A number for each agent and era."""
         columns = self._index.entries
@@ -111,7 +120,7 @@ class Fuser:
     def _speaker(self, slots: list[int], now_ns: int) -> int:
         """The source whose place and state count."""
         members = np.array(slots)
-        seen = self._temporal.last_seen(now_ns)[members]
+        seen = self._temporal.last_seen(members, now_ns)
         evidence = np.maximum(seen, self._temporal.known_gone(members, now_ns))
         newest = int(np.argmax(evidence))
         if evidence[newest] > seen[newest]:

@@ -18,6 +18,8 @@ __all__ = ["Index", "Mask", "Slots"]
 _FEW = 8192
 """So many candidates are scored one by one."""
 _MOST_CELLS = 1_000_000
+_MOST_PLACES = 256
+"""Around so many places, zones are looked for place by place."""
 
 
 class Index(Columns):
@@ -95,15 +97,40 @@ class Index(Columns):
             (self.labels, self.label_holders, "label"),
             (self.descriptions, self.description_holders, "description"),
         ):
+            codes = self.shown_codes(column)
             if slots is not None:
                 codes = np.flatnonzero(np.bincount(self.entries[column][slots]))
-            else:
-                shown = holders.counts > 0
-                codes = None if shown.all() and len(shown) == len(texts.texts) else np.flatnonzero(shown)
             codes, _ = texts.nearest(model, vector, limit, codes)
             one_each = holders.only(codes) if slots is None else None
             held.append(self._first_holding(column, codes, limit, slots) if one_each is None else one_each)
         return np.union1d(*held)
+
+    def shown_codes(self, column: str) -> Slots | None:
+        """The codes of texts that some entry has which answers may name; None: of all texts."""
+        holders = self.label_holders if column == "label" else self.description_holders
+        texts = self.labels if column == "label" else self.descriptions
+        shown = holders.counts > 0
+        return None if len(shown) == len(texts.texts) and shown.all() else np.flatnonzero(shown)
+
+    def holding(self, column: str, codes: Slots) -> Slots:
+        """All slots that answers may name and that have one of these codes of texts."""
+        holders = self.label_holders if column == "label" else self.description_holders
+        one_each = holders.only(codes)
+        if one_each is not None:
+            return one_each
+        chosen = np.zeros(len(holders.counts), bool)
+        chosen[codes] = True
+        return np.flatnonzero(chosen[self.entries[column]] & self.entries["alive"])
+
+    def around(self, slots: Slots, agents: tuple[int, ...] | None) -> Slots:
+        """Those of the agents within one cell's width of any of the slots (and some farther ones), ascending."""
+        centres = self.entries["centre"][slots]
+        low, high = centres - 2 * self._cell_m, centres + 2 * self._cell_m
+        if len(slots) > _MOST_PLACES:
+            low, high = low.min(axis=0)[None], high.max(axis=0)[None]
+        near = self.zones.find_any(low, high, Narrow(agents=agents))
+        cells = np.floor(self.entries["centre"][near] / self._cell_m)
+        return np.sort(near[_beside(cells, np.floor(centres / self._cell_m))])
 
     def _first_holding(self, column: str, codes: Slots, count: int, slots: Slots | None) -> Slots:
         """The first ``count`` slots that hold each of the codes."""

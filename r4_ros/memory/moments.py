@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from r4_ros.core.model import FOREVER, EntryState, EventKind, TemporalConstraint, TemporalKind
 from r4_ros.memory.index import Index, Mask, Slots
-from r4_ros.memory.store import MemoryStore, StoredEvent
+from r4_ros.memory.store import MemoryStore
 from r4_ros.memory.tables import PartTable
 
 _KINDS = {
@@ -18,66 +18,95 @@ _KINDS = {
     TemporalKind.CHANGED_IN: set(EventKind),
 }
 
+_FEW = 512
+"""The events of so many entries are looked up by entry."""
+_MOST_STEPS = 64
+"""So many intervals of an entry are looked at one after the other; then all of all are."""
+
 
 class TemporalKey:
-    """Filters slots by intervals and events, as known at ``now``."""
+    """What holds for slots by their intervals and events, as known at ``now``; results are by slot, in their order."""
 
     def __init__(self, index: Index, store: MemoryStore) -> None:
         self._index, self._store = index, store
 
-    def holds(self, constraint: TemporalConstraint, now_ns: int) -> Mask:
-        """Which slots (a mask over all) satisfy a constraint."""
+    def holds(self, constraint: TemporalConstraint, slots: Slots, now_ns: int) -> Mask:
+        """Which slots satisfy a constraint."""
         start, end = constraint.start_ns, min(constraint.end_ns, now_ns + 1)
-        kind = constraint.kind
+        kind, first = constraint.kind, self._index.entries["first_seen"][slots]
         if kind == TemporalKind.SEEN_IN:
-            return self._overlapping(self._index.sightings, start, end)
+            return self._overlapping(self._index.sightings, slots, start, end)
+        if kind == TemporalKind.ONLY_SEEN_IN:
+            return np.asarray((first >= start) & (self.last_seen(slots, now_ns) < constraint.end_ns))
         if kind == TemporalKind.PRESENT_AT:
-            return self.present(start)
+            return self.present(slots, start)
         if kind == TemporalKind.PRESENT_IN:
-            return self._without_moved(self._overlapping(self._index.presence, start, end), start)
+            return self._overlapping(self._index.presence, slots, start, end) & ~self._moved(slots, start)
         if kind == TemporalKind.LAST_SEEN_BEFORE:
-            return self._overlapping(self._index.sightings, 0, start)
+            return np.asarray(first < start)
         if kind == TemporalKind.FIRST_SEEN_AFTER:
-            first = self._index.entries["first_seen"]
             return np.asarray((first >= start) & (first < end))
-        mask = np.zeros(self._index.entries.rows, bool)
-        happened = [e.slot for e in self._events(start, end, now_ns) if e.event.kind in _KINDS[kind]]
-        mask[happened] = True
-        return mask
+        of = slots.tolist() if len(slots) <= _FEW else None
+        known = (e for e in self._store.events(start, end, of) if e.event.latest_ns <= now_ns)
+        return np.isin(slots, [e.slot for e in known if e.event.kind in _KINDS[kind]])
 
-    def _events(self, start_ns: int, end_ns: int, now_ns: int) -> Sequence[StoredEvent]:
-        return [e for e in self._store.events(start_ns, end_ns) if e.event.latest_ns <= now_ns]
+    def _overlapping(self, table: PartTable, slots: Slots, start_ns: int, end_ns: int) -> Mask:
+        """Which slots have an interval that overlaps [start, end): looked for from the newest one back."""
+        found = np.zeros(len(slots), np.bool_)
+        waiting = np.flatnonzero(table.last[slots] >= 0)
+        rows = table.last[slots[waiting]].astype(np.int64)
+        for _ in range(_MOST_STEPS):
+            late = table["end"][rows] > start_ns
+            hit = late & (table["start"][rows] < end_ns)
+            found[waiting[hit]] = True
+            before = table["prev"][rows].astype(np.int64)
+            further = late & ~hit & (before >= 0)  # the ones before end earlier
+            waiting, rows = waiting[further], before[further]
+            if not len(rows):
+                return found
+        mask = np.zeros(self._index.entries.rows, np.bool_)
+        mask[table["slot"][(table["slot"] >= 0) & (table["start"] < end_ns) & (table["end"] > start_ns)]] = True
+        found[waiting] = mask[slots[waiting]]
+        return found
 
-    def _overlapping(self, table: PartTable, start_ns: int, end_ns: int) -> Mask:
-        rows = (table["slot"] >= 0) & (table["start"] < end_ns) & (table["end"] > start_ns)
-        mask = np.zeros(self._index.entries.rows, bool)
-        mask[table["slot"][rows]] = True
-        return mask
+    def present(self, slots: Slots, stamp_ns: int) -> Mask:
+        """Which slots are believed to be at their place at a time."""
+        there = self._overlapping(self._index.presence, slots, stamp_ns, stamp_ns + 1)
+        return there & ~self._moved(slots, stamp_ns)
 
-    def present(self, stamp_ns: int) -> Mask:
-        """Which slots (a mask over all) are believed to be at their place at a time."""
-        return self._without_moved(self._overlapping(self._index.presence, stamp_ns, stamp_ns + 1), stamp_ns)
+    def _moved(self, slots: Slots, stamp_ns: int) -> Mask:
+        """Whose thing had been seen elsewhere by a time, though nobody had looked back yet."""
+        moved, successors = self._index.moved()
+        known = self._index.entries["first_seen"][successors] <= stamp_ns
+        return np.isin(slots, moved[known])
 
-    def _without_moved(self, mask: Mask, stamp_ns: int) -> Mask:
-        """The mask without entries whose thing had been seen elsewhere by a time, though nobody had looked back yet."""
-        first_seen, slots = self._index.entries["first_seen"], self._index.slots
-        for moved, successor in self._index.successors.items():
-            if moved in slots and first_seen[successor] <= stamp_ns:
-                mask[slots[moved]] = False
-        return mask
+    def in_view(self, slots: Slots, stamp_ns: int, slack_ns: int) -> Mask:
+        """Which slots were seen at a time, give or take the slack."""
+        return self._overlapping(self._index.sightings, slots, stamp_ns - slack_ns, stamp_ns + slack_ns + 1)
 
-    def in_view(self, stamp_ns: int, slack_ns: int) -> Mask:
-        """Which slots (a mask over all) were seen at a time, give or take the slack."""
-        return self._overlapping(self._index.sightings, stamp_ns - slack_ns, stamp_ns + slack_ns + 1)
-
-    def last_seen(self, now_ns: int) -> npt.NDArray[np.int64]:
+    def last_seen(self, slots: Slots, now_ns: int) -> npt.NDArray[np.int64]:
         """Last sighting of each slot not after ``now``; -1 where there is none."""
-        last: npt.NDArray[np.int64] = self._index.entries["last_seen"].copy()
-        if (last > now_ns).any():
-            table = self._index.sightings
-            rows = np.flatnonzero((table["slot"] >= 0) & (table["start"] <= now_ns))
-            last[:] = -1
-            np.maximum.at(last, table["slot"][rows], np.minimum(table["end"][rows] - 1, now_ns))
+        last: npt.NDArray[np.int64] = self._index.entries["last_seen"][slots]
+        waiting = np.flatnonzero(last > now_ns)
+        if len(waiting):
+            last[waiting] = self._last_before(slots[waiting], now_ns)
+        return last
+
+    def _last_before(self, slots: Slots, now_ns: int) -> npt.NDArray[np.int64]:
+        table, last = self._index.sightings, np.full(len(slots), -1, np.int64)
+        waiting, rows = np.arange(len(slots)), table.last[slots].astype(np.int64)
+        for _ in range(_MOST_STEPS):
+            begun = table["start"][rows] <= now_ns
+            last[waiting[begun]] = np.minimum(table["end"][rows[begun]] - 1, now_ns)
+            before = table["prev"][rows].astype(np.int64)
+            further = ~begun & (before >= 0)
+            waiting, rows = waiting[further], before[further]
+            if not len(rows):
+                return last
+        every = np.full(self._index.entries.rows, -1, np.int64)
+        begun = (table["slot"] >= 0) & (table["start"] <= now_ns)
+        np.maximum.at(every, table["slot"][begun], np.minimum(table["end"][begun] - 1, now_ns))
+        last[waiting] = every[slots[waiting]]
         return last
 
     def known_gone(self, slots: Slots, now_ns: int) -> npt.NDArray[np.int64]:
@@ -85,21 +114,24 @@ class TemporalKey:
         end = self._index.presence["end"][self._index.presence.last[slots]]
         return np.where(end <= now_ns, end, -1)
 
-    def states(self, now_ns: int, in_view_ns: int) -> npt.NDArray[np.int8]:
+    def states(self, slots: Slots, now_ns: int, in_view_ns: int) -> npt.NDArray[np.int8]:
         """State of each slot at ``now``: in view, gone, or not looked at since."""
-        recent = now_ns - self.last_seen(now_ns) <= in_view_ns
+        recent = now_ns - self.last_seen(slots, now_ns) <= in_view_ns
         states = np.where(recent, EntryState.PRESENT, EntryState.UNKNOWN)
-        return np.where(self.present(now_ns), states, EntryState.GONE).astype(np.int8)
+        return np.where(self.present(slots, now_ns), states, EntryState.GONE).astype(np.int8)
 
     def stay_rows(self, slots: Slots, stamp_ns: int) -> Slots:
         """For each slot, the row of the stay that held at a time: the last one begun by then, else the first."""
         stays = self._index.stays
         rows = stays.last[slots].astype(np.int64)
+        waiting = np.arange(len(rows))
         while True:
-            later = np.flatnonzero((stays["start"][rows] > stamp_ns) & (stays["prev"][rows] >= 0))
-            if not later.size:
+            at = rows[waiting]
+            later = (stays["start"][at] > stamp_ns) & (stays["prev"][at] >= 0)
+            if not later.any():
                 return rows
-            rows[later] = stays["prev"][rows[later]]
+            waiting = waiting[later]
+            rows[waiting] = stays["prev"][at[later]]
 
 
 def asked_window(constraints: Sequence[TemporalConstraint], at_ns: int | None, now_ns: int) -> tuple[int, int]:

@@ -21,8 +21,8 @@ cameras that are a few centimetres off.
 - ``between``: its centre within the middle 80 % of the way between two things, and off the line by at most a quarter
   of it (0.5 m at least).
 - ``within``: any place; only the distances count.
-- ``corner, end, centre, top, bottom``: see areas.py. ``left_of, right_of, in_front_of, behind, facing, through``: see
-  views.py. ``same_room``: in a region that the other is in, too (spatial.py).
+- ``corner, end, centre, top, bottom``: see areas.py. ``left_of, right_of, in_front_of, behind, facing, through,
+  in_view, in_cone, beyond``: see views.py. ``same_room``: in a region that the other is in, too (spatial.py).
 
 Distances are gaps between boxes; to an asker or a viewpoint they are horizontal (as to a column 1.5 m high).
 """
@@ -37,9 +37,10 @@ from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import FloatArray
 from r4_ros.memory.areas import PARTS, part_of_thing
 from r4_ros.memory.boxes import Boxes, falling, footprint_shared, gaps, height_gaps, level_gaps
-from r4_ros.memory.views import DIRECTIONS, SEATED
+from r4_ros.memory.views import DIRECTIONS, FROM_A_POSE, OPPOSITE_M, SEATED
 
 HELD = 0.5
+ANYWHERE_M = 1e9
 
 
 def _on(a: Boxes, b: Boxes) -> FloatArray:
@@ -148,9 +149,30 @@ _PLAIN: dict[str, Callable[[Boxes, Boxes], FloatArray]] = {
     "across_from": _across_from,
     "within": _within,
 }
-RELATIONS = (*_PLAIN, *PARTS, "between", *DIRECTIONS, "facing", "through", "same_room")
+RELATIONS = (*_PLAIN, *PARTS, "between", *DIRECTIONS, "facing", "through", *FROM_A_POSE, "same_room")
 AMONG_NEIGHBOURS = (*DIRECTIONS, "near", "next_to", "at", "around", "side", "across_from", "along")
 """Relations that don't reach through walls."""
+
+
+REACH_M = {
+    "on": (0.0, 0.15),
+    "in": (0.0, 0.0),
+    "inside": (0.0, 0.0),
+    "at": (0.75, 0.75),
+    "under": (0.0, ANYWHERE_M),
+    "above": (0.0, ANYWHERE_M),
+    "below": (0.0, ANYWHERE_M),
+    "near": (1.0, 1.0),
+    "next_to": (0.5, 0.5),
+    "around": (1.0, 1.0),
+    "side": (0.3, 0.3),
+    "against": (0.15, 0.15),
+    "attached_to": (0.1, 0.1),
+    "along": (0.5, ANYWHERE_M),
+    "across_from": (OPPOSITE_M, ANYWHERE_M),
+    **dict.fromkeys(PARTS, (0.5, ANYWHERE_M)),
+}
+"""How far boxes are apart at most, across the ground and in height, where a relation holds; others hold anywhere."""
 
 
 def check_relation(relation: str) -> None:
@@ -166,6 +188,11 @@ def degrees(relation: str, candidates: Boxes, reference: Boxes) -> FloatArray:
     return _PLAIN[relation](candidates, reference)
 
 
+def reach_between(first: Boxes, second: Boxes) -> float:
+    """How far off the line between two boxes' centres a thing's centre may be that stands between them."""
+    return max(0.5, 0.25 * float(np.linalg.norm(second.centre[0] - first.centre[0])))
+
+
 def between(candidates: Boxes, first: Boxes, second: Boxes) -> FloatArray:
     """Degrees [n] to which candidates stand between two boxes."""
     a, b = first.centre[0], second.centre[0]
@@ -177,4 +204,4 @@ def between(candidates: Boxes, first: Boxes, second: Boxes) -> FloatArray:
     share = offset @ way / length**2
     off = np.linalg.norm(offset - share[:, None] * way, axis=1)
     middle = (share > 0.1) & (share < 0.9)
-    return np.where(middle, falling(off, 0.0, max(0.5, 0.25 * length)), 0.0)
+    return np.where(middle, falling(off, 0.0, reach_between(first, second)), 0.0)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -34,14 +35,16 @@ from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.evidence import EvidenceMaker
 from r4_ros.memory.facts import FactMaker
 from r4_ros.memory.fuse import Fused, Fuser
+from r4_ros.memory.gather import Counted, Gathered, Gatherer
 from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.looked import Looked, look_at
 from r4_ros.memory.moments import TemporalKey, asked_window
 from r4_ros.memory.semantic import SemanticKey
-from r4_ros.memory.sessions import Sessions, own_map
+from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.spatial import Scene, SpatialKey
 from r4_ros.memory.store import MemoryStore, StoredEvent
 from r4_ros.memory.stretches import Things
+from r4_ros.memory.ties import Told
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.usual import Neighbours
 from r4_ros.memory.ways import ways
@@ -61,6 +64,22 @@ class Candidates:
         """Those of a mask, or these rows in this order."""
         boxes = Boxes(self.boxes.low[mask], self.boxes.high[mask])
         return Candidates(self.slots[mask], boxes, self.semantic[mask], self.spatial[mask])
+
+    def certain(self, count: int, bound: float) -> bool:
+        """Whether the best ``count`` are among them, if no other one scores more than the bound."""
+        score = self.semantic * self.spatial
+        return len(score) >= count and bool(np.partition(score, len(score) - count)[len(score) - count] > bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What satisfies a query, what it was put together from, and how many passed each key (-1: not counted)."""
+
+    found: Candidates
+    fused: Fused
+    after_semantic: int
+    after_spatial: int
+    after_temporal: int
 
 
 class Retriever:
@@ -85,6 +104,7 @@ class Retriever:
         self._spatial = SpatialKey(index, self._temporal, trails)
         self._fuser = Fuser(index, self._temporal, sessions, config)
         self._in_view_ns = nanoseconds(config.sighting_gap_s)
+        self._gatherer = Gatherer(index, self._semantic, self._spatial, self._fuser, sessions)
         self._evidence = EvidenceMaker(index, cache, self._in_view_ns)
         things = Things(index, cache, self._fuser)
         self.facts = FactMaker(store, index, things, Neighbours(index, self._temporal), episodes)
@@ -103,45 +123,34 @@ class Retriever:
         ego_candidates = agents if not query.ego_agent and len(agents) > 1 else []
         ego_agent = query.ego_agent or (agents[0] if len(agents) == 1 else "")
         scene = Scene(now, query.at_ns, ego_agent, regions)
-        scope = self._scope(query, now)
+        if query.limit < 1:
+            raise InvalidArgument(f"limit must be at least 1, not {query.limit}")
         told = self._episode_book.ties.told(self._index.slots, now)
-        slots, semantic = self._semantic.filter(query, scope, told)
-        fused = Fused(slots, np.arange(len(slots)), {}) if query.entry_ids else self._fuser.fuse(slots, now)
-        slots, semantic = fused.slots, semantic[fused.rows]
-        after_semantic = len(slots)
-        _check_deadline(deadline)
-        found = self._placed(slots, semantic, scene, fused)
-        for constraint in query.spatial:
-            mask, degree = self._spatial.filter(constraint, found.slots, found.boxes, scene)
-            found = replace(found, spatial=np.minimum(found.spatial, degree)).keep(mask)
-            _check_deadline(deadline)
-        after_spatial = len(found.slots)
-        for moment in query.temporal:
-            found = found.keep(_any_source(self._temporal.holds(moment, now), fused)[found.slots])
-        found = self._in_state(query, found, now)
-        _check_deadline(deadline)
-        best = self._ordered(query, found, scene)
-        entries = self._evidence.make(best, scene, map_frames, fused.sources, told)
+        passed = self._passed(query, scene, told, deadline)
+        best = self._ordered(query, passed.found, scene)
+        entries = self._evidence.make(best, scene, map_frames, passed.fused.sources, told)
         looked = self._looked(query, scene)
         ego = self._spatial.ego(scene) if ego_agent else None
         return Retrieval(
             revision=revision,
             now_ns=now,
             entries=entries,
-            events=self._events(entries, fused, now) + self._ways(query, agents, scene) if query.with_events else (),
+            events=self._events(entries, passed.fused, now) + self._ways(query, agents, scene)
+            if query.with_events
+            else (),
             episodes=self._episodes(query, agents, scene) if query.with_episodes else (),
-            facts=self._facts_of(query, entries, fused, scene, revision) if query.with_facts else (),
+            facts=self._facts_of(query, entries, passed.fused, scene, revision) if query.with_facts else (),
             ego=ego,
             ego_frame="" if ego is None else map_frames.get(ego.map_id, ""),
             ego_candidates=tuple(ego_candidates),
-            after_semantic=after_semantic,
-            after_spatial=after_spatial,
-            after_temporal=len(found.slots),
+            after_semantic=passed.after_semantic,
+            after_spatial=passed.after_spatial,
+            after_temporal=passed.after_temporal,
             coverage=looked.coverage,
             visited=looked.visited,
             last_looked=looked.last,
             regions=tuple(dict.fromkeys(r.name for r in regions)),
-            labels_known=self._semantic.hints(query, scope),
+            labels_known=() if entries else self._semantic.hints(query),
         )
 
     def _agents(self, query: Query) -> list[str]:
@@ -157,39 +166,51 @@ class Retriever:
             return query.now_ns
         return max((s.newest_ns for s in map(self._sessions.newest, agents) if s is not None), default=0)
 
-    def _scope(self, query: Query, now_ns: int) -> Slots:
-        """Entries that are known at ``now``, of the asked agents, on maps that still mean something.
+    def _passed(self, query: Query, scene: Scene, told: Told, deadline: float) -> Passed:
+        """What satisfies all keys: of the first candidates among which the best ones certainly are, else of all."""
+        scope = self._gatherer.scope(query, scene.now_ns)
+        for gathered in self._gatherer.rounds(query, scene, scope, told):
+            passed = self._sifted(query, gathered, scene, deadline)
+            if gathered.meant.bound == 0 or passed.found.certain(query.limit, gathered.meant.bound):
+                break
+        return passed
 
-        A session's own map means nothing after time was set back: what was there is reached by its entry id only.
-        """
-        columns = self._index.entries
-        mask = columns["alive"] & (columns["first_seen"] <= now_ns)
-        if query.agents:
-            mask &= np.isin(columns["agent"], self._index.agents.find_all(query.agents))
-        if query.entry_ids:
-            named = np.zeros(len(mask), bool)
-            named[[self._index.slots[i] for i in query.entry_ids if i in self._index.slots]] = True
-            return np.flatnonzero(mask & named)
-        outdated = [
-            own_map(agent, session.session)
-            for agent in self._sessions.agents()
-            for session in self._sessions.of(agent)
-            if session.era < self._sessions.of(agent)[-1].era
-        ]
-        if outdated:
-            mask &= ~np.isin(columns["map"], self._index.maps.find_all(outdated))
-        return np.flatnonzero(mask)
+    def _sifted(self, query: Query, gathered: Gathered, scene: Scene, deadline: float) -> Passed:
+        """Those of the candidates that satisfy all keys."""
+        slots, now, counted = gathered.meant.slots, scene.now_ns, gathered.counted
+        fused = Fused(slots, np.arange(len(slots)), {}) if query.entry_ids else self._fuser.fuse(slots, now)
+        after_semantic = len(fused.slots)
+        _check_deadline(deadline)
+        found = self._placed(fused, gathered.meant.scores[fused.rows], scene)
+        for constraint in query.spatial:
+            mask, degree = self._spatial.filter(constraint, found.slots, found.boxes, scene)
+            found = replace(found, spatial=np.minimum(found.spatial, degree)).keep(mask)
+            _check_deadline(deadline)
+        after_spatial = len(found.slots)
+        for moment in query.temporal:
+            holds = partial(self._temporal.holds, moment, now_ns=now)
+            found = found.keep(_any_source(holds, found.slots, fused))
+        found = self._in_state(query, found, now)
+        _check_deadline(deadline)
+        return Passed(
+            found,
+            fused,
+            after_semantic if counted >= Counted.SEMANTIC else -1,
+            after_spatial if counted >= Counted.SPATIAL else -1,
+            len(found.slots) if counted >= Counted.RESULT else -1,
+        )
 
-    def _placed(self, slots: Slots, semantic: FloatArray, scene: Scene, fused: Fused) -> Candidates:
+    def _placed(self, fused: Fused, semantic: FloatArray, scene: Scene) -> Candidates:
         """Where candidates were at the time asked about; those that weren't present then drop out."""
+        slots = fused.slots
         if scene.at_ns is not None:
-            there = _any_source(self._temporal.present(scene.at_ns), fused)[slots]
+            there = _any_source(partial(self._temporal.present, stamp_ns=scene.at_ns), slots, fused)
             slots, semantic = slots[there], semantic[there]
         return Candidates(slots, self._spatial.boxes(slots, scene), semantic, np.ones(len(slots)))
 
     def _in_state(self, query: Query, found: Candidates, now_ns: int) -> Candidates:
         if query.states:
-            states = self._temporal.states(now_ns, self._in_view_ns)[found.slots]
+            states = self._temporal.states(found.slots, now_ns, self._in_view_ns)
             found = found.keep(np.isin(states, [int(s) for s in query.states]))
         if query.visibilities:
             visibility = self._index.entries["visibility"][found.slots]
@@ -198,9 +219,7 @@ class Retriever:
 
     def _ordered(self, query: Query, found: Candidates, scene: Scene) -> Candidates:
         """The best ``limit`` in the asked order; ties by score, then last seen, then slot."""
-        if query.limit < 1:
-            raise InvalidArgument(f"limit must be at least 1, not {query.limit}")
-        keys = [found.slots, -self._temporal.last_seen(scene.now_ns)[found.slots], -(found.semantic * found.spatial)]
+        keys = [found.slots, -self._temporal.last_seen(found.slots, scene.now_ns), -(found.semantic * found.spatial)]
         keys += self._order_keys(query, found, scene)
         order = np.lexsort(keys)[: query.limit]
         return found.keep(order)
@@ -212,7 +231,7 @@ class Retriever:
         if order in (Order.NEAREST, Order.FARTHEST, Order.LEFTMOST, Order.RIGHTMOST):
             return self._order_from(query, found, scene)
         values: dict[Order, FloatArray] = {
-            Order.LAST_SEEN: -self._temporal.last_seen(scene.now_ns)[slots].astype(float),
+            Order.LAST_SEEN: -self._temporal.last_seen(slots, scene.now_ns).astype(float),
             Order.FIRST_SEEN: columns["first_seen"][slots],
             Order.LARGEST: -boxes.size.prod(axis=1),
             Order.SMALLEST: boxes.size.prod(axis=1),
@@ -300,12 +319,16 @@ class Retriever:
         return self._episode_book.best(found, query.order, query.limit)
 
 
-def _any_source(holds: Mask, fused: Fused) -> Mask:
-    """A mask over slots in which a slot that speaks for several counts if any of them does."""
-    result: Mask = holds.copy()
-    for speaker, sources in fused.sources.items():
-        result[speaker] = holds[list(sources)].any()
-    return result
+def _any_source(holds: Callable[[Slots], Mask], slots: Slots, fused: Fused) -> Mask:
+    """Which slots it holds for; for one that speaks for several, if it does for any of them."""
+    mask = holds(slots)
+    rows = np.flatnonzero(np.isin(slots, list(fused.sources))) if fused.sources else slots[:0]
+    if len(rows):
+        sources = [fused.sources[slot] for slot in slots[rows].tolist()]
+        every = holds(np.array([slot for some in sources for slot in some], np.int64))
+        starts = np.cumsum([0, *(len(some) for some in sources[:-1])])
+        mask[rows] = np.logical_or.reduceat(every, starts)
+    return mask
 
 
 def _check_deadline(deadline: float) -> None:

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.model import FloatArray, Query
+from r4_ros.core.model import Float32Array, FloatArray, Query
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.ties import NOTHING_TOLD, Told
+from r4_ros.memory.vectors import CodeArray, TextVectors
+from r4_ros.memory.zones import Codes32
 
 _MOST_HINTS = 5
 _WORDS_FIT = 0.8
+_SPARSE = 16
+"""So many times more texts than candidates: those of the candidates are looked up by sorting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """Slots (ascending) that fit what was asked, with their scores 0..1; any other that fits scores at most ``bound``.
+
+    A bound of 0: they are all.
+    """
+
+    slots: Slots
+    scores: FloatArray
+    bound: float = 0.0
 
 
 class SemanticKey:
@@ -26,66 +44,127 @@ class SemanticKey:
     def __init__(self, index: Index, config: MemoryConfig, embedder: Embedder | None) -> None:
         self._index, self._config, self._embedder = index, config, embedder
 
-    def filter(self, query: Query, slots: Slots, told: Told = NOTHING_TOLD) -> tuple[Slots, FloatArray]:
-        """The slots that fit, with their scores 0..1. ``told``: who entries are and whose; a name fits like a label."""
-        slots = self._with_attributes(query, slots, told)
+    def can_rank(self, query: Query) -> bool:
+        """Whether what fits best can be found without scoring all that fits."""
+        return self._embedder is not None and bool(query.labels or query.text)
+
+    def filter(self, query: Query, slots: Slots, told: Told = NOTHING_TOLD) -> Meant:
+        """Those of the slots (ascending) that fit. ``told``: who entries are and whose; a name fits like a label."""
+        held = self.attributed(query, told)
+        slots = slots if held is None else slots[np.isin(slots, held)]
         columns = self._index.entries
         if query.exclude_labels:
-            unwanted = {label.casefold() for label in query.exclude_labels}
-            codes = [c for c, text in enumerate(self._index.labels.texts) if text.casefold() in unwanted]
-            slots = slots[~np.isin(columns["label"][slots], codes)]
+            unwanted = [code for label in query.exclude_labels for code in self._index.labels.same(label)]
+            slots = slots[~np.isin(columns["label"][slots], unwanted)]
         if not query.labels and not query.text:
-            return slots, np.ones(len(slots))
-        by_label, by_description = self._text_scores(query)
-        scores = np.maximum(by_label[columns["label"][slots]], by_description[columns["description"][slots]])
-        for asked in {*query.labels, query.text}:
-            scores[np.isin(slots, list(told.holders.get(("name", asked.casefold()), ())))] = 1.0
+            return Meant(slots, np.ones(len(slots)))
+        scores = np.maximum(
+            self._scores(self._index.labels, columns["label"][slots], self._label_scores, query),
+            self._scores(self._index.descriptions, columns["description"][slots], self._description_scores, query),
+        )
+        scores[np.isin(slots, self._so_named(query, told))] = 1.0
         fits = scores > 0
-        return slots[fits], scores[fits]
+        return Meant(slots[fits], scores[fits])
 
-    def _with_attributes(self, query: Query, slots: Slots, told: Told) -> Slots:
-        for name, value in query.attributes:
-            key = (name.casefold(), value.casefold())
-            holders = self._index.attributes.get(key, set()) | told.holders.get(key, set())
-            slots = slots[np.isin(slots, np.fromiter(holders, np.int64, len(holders)))]
-        return slots
+    def best(self, query: Query, count: int, told: Told = NOTHING_TOLD) -> Meant:
+        """Those that fit best of all entries that answers may name: as many as have one of the ``count`` descriptions
+        nearest in meaning, or a label that fits."""
+        assert self._embedder is not None
+        index, asked = self._index, self._asked(query)
+        self._complete()
+        threshold, bound = self._config.match_similarity, 0.0
+        codes = [np.array([c for label in query.labels for c in index.labels.same(label)], np.int64)]
+        codes.append(index.labels.above(self._embedder.name, asked, threshold)[0])
+        held = [index.holding("label", np.unique(np.concatenate(codes))), self._so_named(query, told)]
+        shown = index.shown_codes("description")
+        for vector in asked:
+            found, cosines = index.descriptions.nearest(self._embedder.name, vector, count, shown)
+            fits = cosines >= threshold
+            if len(found) == count and fits.all():
+                bound = max(bound, float(cosines[-1]))
+            held.append(index.holding("description", found[fits]))
+        meant = self.filter(query, np.unique(np.concatenate(held)), told)
+        return Meant(meant.slots, meant.scores, bound)
 
-    def _text_scores(self, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Score of each distinct label and of each distinct description; 0 where it doesn't fit."""
-        labels, descriptions = self._index.labels, self._index.descriptions
-        wanted = {label.casefold() for label in query.labels}
-        by_label = np.array([float(text.casefold() in wanted) for text in labels.texts])
-        by_description = np.zeros(len(descriptions.texts))
-        asked = [text for text in (*query.labels, query.text) if text]
+    def attributed(self, query: Query, told: Told = NOTHING_TOLD) -> Slots | None:
+        """All slots with the asked attributes, ascending; None where none are asked."""
+        if not query.attributes:
+            return None
+        known = self._index.attributes
+        keys = [(name.casefold(), value.casefold()) for name, value in query.attributes]
+        held = set[int].intersection(*(known.get(key, set()) | told.holders.get(key, set()) for key in keys))
+        return np.array(sorted(held), np.int64)
+
+    def _so_named(self, query: Query, told: Told) -> Slots:
+        """The slots of entries that have a name that is asked for."""
+        keys = [("name", text.casefold()) for text in (*query.labels, query.text) if text]
+        return np.array(sorted({slot for key in keys for slot in told.holders.get(key, ())}), np.int64)
+
+    def _scores(
+        self, texts: TextVectors, codes: Codes32, score: Callable[[Query, CodeArray], FloatArray], query: Query
+    ) -> FloatArray:
+        """Scores by code, each distinct one scored once."""
+        if _SPARSE * len(codes) < len(texts.texts):
+            distinct, inverse = np.unique(codes.astype(np.int64), return_inverse=True)
+            return np.asarray(score(query, distinct)[inverse])
+        distinct = np.flatnonzero(np.bincount(codes, minlength=len(texts.texts))).astype(np.int64)
+        by_code = np.zeros(len(texts.texts))
+        by_code[distinct] = score(query, distinct)
+        return np.asarray(by_code[codes])
+
+    def _label_scores(self, query: Query, codes: CodeArray) -> FloatArray:
+        wanted = [code for label in query.labels for code in self._index.labels.same(label)]
+        scores = np.isin(codes, wanted).astype(float)
         if self._embedder is None:
-            if query.text:
-                by_label = np.maximum(by_label, [_words_fit(query.text, text) for text in labels.texts])
-                by_description = np.array([_words_fit(text, query.text) for text in descriptions.texts])
-            return by_label, by_description
-        vectors = self._embedder.embed(asked)
-        for texts, scores in ((labels, by_label), (descriptions, by_description)):
-            texts.complete(self._embedder)
-            codes, cosines = texts.above(self._embedder.name, vectors, self._config.match_similarity)
-            scores[codes] = np.maximum(scores[codes], np.clip(cosines.astype(float), 0, 1))
-        return by_label, by_description
+            texts = self._index.labels.texts
+            fits: FloatArray = np.array([_words_fit(query.text, texts[code]) for code in codes.tolist()])
+        else:
+            fits = self._alike(self._index.labels, query, codes)
+        return np.asarray(np.maximum(scores, fits))
 
-    def hints(self, query: Query, slots: Slots) -> tuple[str, ...]:
-        """Labels of these slots nearest in meaning to what was asked, best first."""
-        asked = [text for text in (*query.labels, query.text) if text]
-        if not asked:
-            return ()
-        codes = np.flatnonzero(np.bincount(self._index.entries["label"][slots])).tolist()
-        known = sorted({self._index.labels.texts[code] for code in codes})
-        if not known:
-            return ()
-        if self._embedder is None:
-            folded = {text.casefold(): text for text in known}
-            close = [m for a in asked for m in difflib.get_close_matches(a.casefold(), folded, _MOST_HINTS, 0.5)]
-            return tuple(dict.fromkeys(folded[m] for m in close))[:_MOST_HINTS]
+    def _description_scores(self, query: Query, codes: CodeArray) -> FloatArray:
+        if self._embedder is not None:
+            return self._alike(self._index.descriptions, query, codes)
+        texts = self._index.descriptions.texts
+        return np.array([_words_fit(texts[code], query.text) for code in codes.tolist()])
+
+    def _alike(self, texts: TextVectors, query: Query, codes: CodeArray) -> FloatArray:
+        """The best cosine of each text (ascending codes) with what was asked; 0 below ``match_similarity``."""
+        assert self._embedder is not None
+        self._complete()
+        some = None if len(codes) == len(texts.texts) else codes
+        found, cosines = texts.above(self._embedder.name, self._asked(query), self._config.match_similarity, some)
+        scores = np.zeros(len(codes))
+        scores[np.searchsorted(codes, found)] = np.clip(cosines.astype(float), 0, 1)
+        return scores
+
+    def _asked(self, query: Query) -> Float32Array:
+        assert self._embedder is not None
+        return self._embedder.embed([text for text in (*query.labels, query.text) if text])
+
+    def _complete(self) -> None:
+        """Embed what came without a vector of this memory's embedder."""
+        assert self._embedder is not None
         self._index.labels.complete(self._embedder)
-        scores = self._index.labels.similarities(self._embedder.name, self._embedder.embed(asked))
-        order = sorted(codes, key=lambda code: -scores[code])
-        return tuple(self._index.labels.texts[code] for code in order[:_MOST_HINTS])
+        self._index.descriptions.complete(self._embedder)
+
+    def hints(self, query: Query) -> tuple[str, ...]:
+        """Labels that are known, nearest in meaning to what was asked, best first."""
+        asked = [text for text in (*query.labels, query.text) if text]
+        labels = self._index.labels
+        shown = self._index.shown_codes("label")
+        codes = np.arange(len(labels.texts)) if shown is None else shown
+        if not asked or not len(codes):
+            return ()
+        if self._embedder is None:
+            folded = {labels.texts[code].casefold(): labels.texts[code] for code in codes.tolist()}
+            close = [
+                m for a in asked for m in difflib.get_close_matches(a.casefold(), sorted(folded), _MOST_HINTS, 0.5)
+            ]
+            return tuple(dict.fromkeys(folded[m] for m in close))[:_MOST_HINTS]
+        labels.complete(self._embedder)
+        scores = labels.similarities(self._embedder.name, self._embedder.embed(asked), codes)
+        return tuple(labels.texts[codes[i]] for i in np.argsort(-scores, kind="stable")[:_MOST_HINTS].tolist())
 
 
 def _words_fit(text: str, label: str) -> float:

@@ -8,22 +8,25 @@ a region, or the candidate is in none, or was in view of the ego agent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
-from r4_ros.core.geometry import inside_polygon
+from r4_ros.core.geometry import bounds, inside_polygon, vec3
 from r4_ros.core.model import (
     IDENTITY,
     NS_PER_S,
+    Box,
     FloatArray,
     Pose,
     Reference,
     Region,
     SpatialConstraint,
     TrailPoint,
+    Vec3,
 )
 from r4_ros.memory import areas, relations, views
 from r4_ros.memory.boxes import Boxes, gaps, observer_box, point_box
@@ -32,6 +35,9 @@ from r4_ros.memory.moments import TemporalKey
 from r4_ros.memory.trails import Trails
 
 IN_VIEW_NS = NS_PER_S
+_SLACK_M = 1e-6
+_MOST_PLACES = 8
+"""The boxes around so many places are looked up one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class Scene:
     at_ns: int | None
     ego_agent: str
     regions: Sequence[Region]
+    trail: dict[int, TrailPoint | None] = field(default_factory=dict)  # where the ego agent was, as looked up so far
 
     @property
     def place_ns(self) -> int:
@@ -58,6 +65,20 @@ class Place:
     slot: int = -1
     observer: Pose | None = None
     region: Region | None = None
+    oriented: Box | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Boxes of the map, low and high corners, of which whatever satisfies a constraint touches one."""
+
+    low: tuple[Vec3, ...]
+    high: tuple[Vec3, ...]
+
+    @property
+    def area(self) -> float:
+        """Of the ground that they cover, m^2."""
+        return sum((h[0] - w[0]) * (h[1] - w[1]) for w, h in zip(self.low, self.high, strict=True))
 
 
 class SpatialKey:
@@ -74,7 +95,10 @@ class SpatialKey:
 
     def ego(self, scene: Scene, stamp_ns: int | None = None) -> TrailPoint | None:
         """Where the ego agent was at a stamp (None: at the scene's time)."""
-        return self.trails.at(scene.ego_agent, scene.place_ns if stamp_ns is None else stamp_ns)
+        stamp = scene.place_ns if stamp_ns is None else stamp_ns
+        if stamp not in scene.trail:
+            scene.trail[stamp] = self.trails.at(scene.ego_agent, stamp)
+        return scene.trail[stamp]
 
     def filter(
         self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, scene: Scene, maps: Slots | None = None
@@ -84,7 +108,7 @@ class SpatialKey:
         ``maps``: codes of the maps that they are on, where they aren't entries (then their slots are -1).
         Raises InvalidArgument for an unknown relation, UnknownEntry for an unknown region.
         """
-        relations.check_relation(constraint.relation)
+        check(constraint)
         degree = np.zeros(len(slots))
         maps = self._index.entries["map"][slots] if maps is None else maps
         for place in self.places(constraint, scene):
@@ -104,12 +128,40 @@ class SpatialKey:
             return degree < relations.HELD, 1 - degree
         return degree >= relations.HELD, degree
 
+    def bounds(self, constraint: SpatialConstraint, scene: Scene) -> Bounds | None:
+        """Where in the map the things are that satisfy a constraint; None: it may be anywhere."""
+        check(constraint)
+        if constraint.negate:
+            return None
+        places = self.places(constraint, scene)
+        reach = [_reach(constraint, place) for place in places]
+        if constraint.relation == "between":
+            others = self._entries(constraint.other_entry_ids, scene)
+            pairs = [(a, b) for a in places for b in others]
+            places = [Place(_around(a.box, b.box)) for a, b in pairs]
+            off = [relations.reach_between(a.box, b.box) for a, b in pairs]
+            reach = [(r, r) for r in off]
+        if any(r[0] >= relations.ANYWHERE_M for r in reach):
+            return None
+        if len(places) > _MOST_PLACES:
+            low = np.min([p.box.low[0] - _sides(r) for p, r in zip(places, reach, strict=True)], axis=0)
+            high = np.max([p.box.high[0] + _sides(r) for p, r in zip(places, reach, strict=True)], axis=0)
+            return Bounds((vec3(low),), (vec3(high),))
+        low = tuple(vec3(p.box.low[0] - _sides(r)) for p, r in zip(places, reach, strict=True))
+        high = tuple(vec3(p.box.high[0] + _sides(r)) for p, r in zip(places, reach, strict=True))
+        return Bounds(low, high)
+
     def _degree(
         self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene
     ) -> FloatArray:
         relation = constraint.relation
         if relation == "between":
             return self._between(constraint, slots, boxes, place, scene)
+        if relation in views.FROM_A_POSE and place.observer is not None:
+            fov = constraint.horizontal_fov, constraint.vertical_fov
+            return views.from_pose(relation, boxes, place.observer, fov)
+        if place.oriented is not None and relation in ("in", "inside"):
+            return areas.in_box(place.oriented, boxes.centre)
         if relation == "same_room":
             return self._same_room(boxes, place, scene).astype(float)
         if place.region is not None and relation not in (*views.DIRECTIONS, "through"):
@@ -159,7 +211,7 @@ class SpatialKey:
         stamp = constraint.stamp_ns if constraint.stamp_ns is not None else scene.at_ns
         if stamp is None and place.slot >= 0:
             agent = self._index.agents.texts[self._index.entries["agent"][place.slot]]
-            seen_from = self.trails.at(agent, int(self._temporal.last_seen(scene.now_ns)[place.slot]))
+            seen_from = self.trails.at(agent, int(self._temporal.last_seen(np.array([place.slot]), scene.now_ns)[0]))
             if seen_from is not None:
                 return seen_from.pose
         ego = self.ego(scene, scene.now_ns if stamp is None else stamp)
@@ -170,12 +222,14 @@ class SpatialKey:
         around, inside = self._rooms(boxes, place, scene)
         if not around.any():
             return np.ones(len(slots), bool)
-        near = inside[around].any(axis=0) | ~inside.any(axis=0)
+        near: Mask = np.asarray(inside[around].any(axis=0) | ~inside.any(axis=0))
         if constraint.reference is Reference.EGO:
             stamp = constraint.stamp_ns if constraint.stamp_ns is not None else scene.place_ns
-            mine = self._index.entries["agent"][slots] == self._index.agents.find(scene.ego_agent)
-            near |= (slots >= 0) & mine & self._temporal.in_view(stamp, IN_VIEW_NS)[slots]
-        return np.asarray(near)
+            agent = self._index.agents.find(scene.ego_agent)
+            mine = np.flatnonzero((slots >= 0) & ~near)
+            mine = mine[self._index.entries["agent"][slots[mine]] == agent]
+            near[mine] = self._temporal.in_view(slots[mine], stamp, IN_VIEW_NS)
+        return near
 
     def _on_map(self, maps: Slots, place: Place) -> Mask:
         if not place.map_id:
@@ -205,6 +259,13 @@ class SpatialKey:
             if not named:
                 raise UnknownEntry(f"no region is named '{constraint.region}'")
             return [Place(areas.region_box(r), r.map_id, region=r) for r in named]
+        if kind is Reference.POLYGON:
+            prism = Region("", constraint.polygon, constraint.z_min, constraint.z_max)
+            return [Place(areas.region_box(prism), region=prism)]
+        if kind is Reference.BOX:
+            box = Box(constraint.pose, constraint.extent)
+            low, high = bounds(box)
+            return [Place(Boxes(low[None], high[None]), oriented=box)]
         if constraint.relation == "between" and not constraint.other_entry_ids:
             raise InvalidArgument("'between' needs two groups of entries")
         return self._entries(constraint.entry_ids, scene)
@@ -213,7 +274,7 @@ class SpatialKey:
         slots = np.array([self._index.slots[i] for i in entry_ids if i in self._index.slots], np.int64)
         if scene.at_ns is not None and slots.size:
             unknown_yet = self._index.entries["first_seen"][slots] > scene.at_ns  # an anchor is taken to have stood
-            slots = slots[self._temporal.present(scene.at_ns)[slots] | unknown_yet]
+            slots = slots[self._temporal.present(slots, scene.at_ns) | unknown_yet]
         if not slots.size:
             return []
         boxes = self.boxes(slots, scene)
@@ -221,3 +282,40 @@ class SpatialKey:
         return [
             Place(boxes.one(i), self._index.maps.texts[maps[i]], int(slot)) for i, slot in enumerate(slots.tolist())
         ]
+
+
+def check(constraint: SpatialConstraint) -> None:
+    """Raise InvalidArgument for an unknown relation, or one that lacks what it refers to."""
+    relations.check_relation(constraint.relation)
+    relation, kind = constraint.relation, constraint.reference
+    if relation in views.FROM_A_POSE and kind not in (Reference.EGO, Reference.POSE):
+        raise InvalidArgument(f"'{relation}' is seen from a pose: REFERENCE_EGO or REFERENCE_POSE")
+    if relation in ("in_view", "in_cone") and not 0 < constraint.horizontal_fov <= 2 * math.pi:
+        raise InvalidArgument(f"'{relation}' needs a horizontal field of view, rad, not {constraint.horizontal_fov:g}")
+    if relation == "in_view" and not 0 < constraint.vertical_fov <= 2 * math.pi:
+        raise InvalidArgument(f"'in_view' needs a vertical field of view, rad, not {constraint.vertical_fov:g}")
+    if kind is Reference.BOX and min(constraint.extent) <= 0:
+        raise InvalidArgument("a box needs its full size along its three axes, above 0 m")
+    if kind is Reference.POLYGON and (len(constraint.polygon) < 3 or constraint.z_max <= constraint.z_min):
+        raise InvalidArgument("a polygon needs 3 corners, and z_min below z_max")
+
+
+def _reach(constraint: SpatialConstraint, place: Place) -> tuple[float, float]:
+    """How far from the place's box, across the ground and in height, things can be that satisfy a constraint."""
+    relation, most = constraint.relation, constraint.max_distance
+    if place.region is None or relation in (*views.DIRECTIONS, "through", "same_room"):
+        across, up = relations.REACH_M.get(relation, (relations.ANYWHERE_M, relations.ANYWHERE_M))
+    else:
+        across, up = (1.0, relations.ANYWHERE_M) if relation in areas.OUTSIDE else (0.0, 0.0)
+    if most > 0:
+        across = min(across, most)
+        up = up if place.region is not None else min(up, most)
+    return across, up
+
+
+def _sides(reach: tuple[float, float]) -> FloatArray:
+    return np.array([reach[0], reach[0], reach[1]]) + _SLACK_M
+
+
+def _around(a: Boxes, b: Boxes) -> Boxes:
+    return Boxes(np.minimum(a.low, b.low), np.maximum(a.high, b.high))

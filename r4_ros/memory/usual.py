@@ -62,7 +62,8 @@ class Neighbours:
         columns, at_ns = index.entries, stretch.end - 1
         there = columns["alive"][slots] & (columns["map"][slots] == index.maps.find(stretch.map_id))
         there &= (columns["first_seen"][slots] <= at_ns) & ~np.isin(slots, sorted(thing.slots))
-        slots = np.sort(slots[there & self._temporal.present(at_ns)[slots]])
+        slots = np.sort(slots[there])
+        slots = slots[self._temporal.present(slots, at_ns)]
         rows = self._temporal.stay_rows(slots, at_ns)
         centre, half = index.stays["centre"][rows], index.stays["half"][rows]
         return slots, Boxes(centre - half, centre + half), own.repeated(len(slots))

@@ -116,12 +116,16 @@ class TextVectors:
                 return float(x @ y) >= threshold
         return False
 
-    def all_alike(self, text: str, embedding: Embedding | None, threshold: float) -> list[int]:
-        """The codes of all texts that are the same but for case, or as similar as that by the embedding's model."""
+    def same(self, text: str) -> list[int]:
+        """The codes of all texts that are the same but for case."""
         for code in range(self._folded, len(self.texts)):
             self._same_word.setdefault(self.texts[code].casefold(), []).append(code)
         self._folded = len(self.texts)
-        same = self._same_word.get(text.casefold(), [])
+        return self._same_word.get(text.casefold(), [])
+
+    def all_alike(self, text: str, embedding: Embedding | None, threshold: float) -> list[int]:
+        """The codes of all texts that are the same but for case, or as similar as that by the embedding's model."""
+        same = self.same(text)
         known = None if embedding is None else self._models.get(embedding.model)
         if embedding is None or known is None:
             return same

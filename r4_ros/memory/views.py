@@ -8,18 +8,22 @@
 - ``across_from`` of the observer: within 30 degrees of straight ahead (half at 45), and 0.7 to 8 m away.
 - ``through`` an opening: the straight line from the viewer to its centre passes through the opening's box, and it
   lies beyond.
+- ``in_view``: its centre in the pyramid of the fields of view around the x axis of a pose. ``in_cone``: in the cone
+  with the horizontal field of view as its opening angle. ``beyond``: on the far side of the plane through a pose,
+  across its x axis.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from r4_ros.core.geometry import yaw_of
+from r4_ros.core.geometry import inverse, transform_points, yaw_of
 from r4_ros.core.model import FloatArray, Pose
 from r4_ros.memory.boxes import OBSERVER_HEIGHT_M, Boxes, falling, footprint_shared
 
 DIRECTIONS = ("left_of", "right_of", "in_front_of", "behind")
 AHEAD = ("facing", "across_from")
+FROM_A_POSE = ("in_view", "in_cone", "beyond")
 SEATED = 0.8
 PASSAGE_M, OPPOSITE_M = 0.7, 8.0
 OPENING_M = 0.1
@@ -83,6 +87,17 @@ def ahead(relation: str, candidates: Boxes, observer: Pose) -> FloatArray:
         return degree
     distance = np.linalg.norm(offset, axis=1)
     return np.where((distance >= PASSAGE_M) & (distance <= OPPOSITE_M), degree, 0.0)
+
+
+def from_pose(relation: str, candidates: Boxes, pose: Pose, fov: tuple[float, float]) -> FloatArray:
+    """Degrees [n], 0 or 1: what a pose sees within its fields of view (horizontal, vertical, rad), or has before it."""
+    x, y, z = transform_points(inverse(pose), candidates.centre).T
+    if relation == "beyond":
+        return np.asarray(x > 0, float)
+    if relation == "in_cone":
+        return np.asarray(np.arctan2(np.hypot(y, z), x) <= fov[0] / 2, float)
+    inside = (np.abs(np.arctan2(y, x)) <= fov[0] / 2) & (np.abs(np.arctan2(z, x)) <= fov[1] / 2)
+    return np.asarray(inside, float)
 
 
 def through(candidates: Boxes, opening: Boxes, viewer: Pose) -> FloatArray:

@@ -203,6 +203,14 @@ class Zones:
         sure = self._rows(zones[inside], None, narrow) if inside.any() else np.zeros(0, np.int64)
         return np.concatenate([sure, self._rows(zones[~inside], sides, narrow)]), len(sure)
 
+    def find_any(self, low: FloatArray, high: FloatArray, narrow: Narrow) -> Slots:
+        """The slots that may touch any of some boxes [n, 3], and some more beside these; times and agents are exact."""
+        touched = np.zeros(len(self._slot), np.bool_)
+        for sides in -_sides(low, high)[_OPPOSITE].T:
+            touched |= _none_exceeds(self._least_sides, sides[:, None], 0)
+        around = -_sides(low.min(axis=0), high.max(axis=0))[_OPPOSITE]
+        return self._rows(np.flatnonzero(touched), around, narrow)
+
     def _rows(self, zones: Slots, sides: Sides | None, narrow: Narrow) -> Slots:
         """The slots in some zones that fit."""
         fit = _none_exceeds(self._times[zones], narrow.most_times()[:, None], 1)

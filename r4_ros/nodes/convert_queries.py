@@ -23,6 +23,7 @@ from r4_ros.core.model import (
     TrailPoint,
     Visibility,
 )
+from r4_ros.core.queries import ANY_HEIGHT
 from r4_ros.nodes.convert import (
     end_from_msg,
     end_to_msg,
@@ -36,6 +37,7 @@ from r4_ros.nodes.convert import (
     pairs_from_msg,
     pairs_to_msg,
     point_from_msg,
+    point_to_msg,
     pose_from_msg,
     pose_to_msg,
     time_from_msg,
@@ -59,11 +61,18 @@ def spatial_to_msg(constraint: SpatialConstraint) -> msg.SpatialConstraint:
         min_distance=float(constraint.min_distance),
         max_distance=float(constraint.max_distance),
         negate=constraint.negate,
+        extent=vector_to_msg(constraint.extent),
+        polygon=[point_to_msg((x, y, 0.0)) for x, y in constraint.polygon],
+        z_min=float(constraint.z_min),
+        z_max=float(constraint.z_max),
+        horizontal_fov=float(constraint.horizontal_fov),
+        vertical_fov=float(constraint.vertical_fov),
     )
 
 
 def spatial_from_msg(constraint: Any) -> SpatialConstraint:
     """Raises InvalidArgument for an unknown reference or a pose that isn't a rotation."""
+    any_height = constraint.z_max <= constraint.z_min
     return SpatialConstraint(
         relation=constraint.relation,
         reference=enum_from_msg(Reference, constraint.reference, "reference"),
@@ -75,6 +84,12 @@ def spatial_from_msg(constraint: Any) -> SpatialConstraint:
         min_distance=constraint.min_distance,
         max_distance=constraint.max_distance,
         negate=constraint.negate,
+        extent=point_from_msg(constraint.extent),
+        polygon=tuple((corner.x, corner.y) for corner in constraint.polygon),
+        z_min=ANY_HEIGHT[0] if any_height else constraint.z_min,
+        z_max=ANY_HEIGHT[1] if any_height else constraint.z_max,
+        horizontal_fov=constraint.horizontal_fov,
+        vertical_fov=constraint.vertical_fov,
     )
 
 
@@ -115,6 +130,7 @@ def query_to_request(query: Query) -> srv.Retrieve.Request:
         with_events=query.with_events,
         with_episodes=query.with_episodes,
         with_facts=query.with_facts,
+        with_counts=query.with_counts,
         timezone=query.timezone,
     )
     if query.order_from is not None:
@@ -144,6 +160,7 @@ def query_from_request(request: Any) -> Query:
         with_events=request.with_events,
         with_episodes=request.with_episodes,
         with_facts=request.with_facts,
+        with_counts=request.with_counts,
         timezone=request.timezone,
     )
 

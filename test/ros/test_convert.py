@@ -199,6 +199,12 @@ spatial = st.builds(
     min_distance=number,
     max_distance=number,
     negate=st.booleans(),
+    extent=vec3,
+    polygon=st.lists(st.tuples(number, number), max_size=3).map(tuple),
+    z_min=st.floats(-100, 0),
+    z_max=st.floats(1, 100),
+    horizontal_fov=number,
+    vertical_fov=number,
 )
 temporal = st.builds(m.TemporalConstraint, st.sampled_from(m.TemporalKind), stamps, ends)
 queries = st.builds(
@@ -222,6 +228,7 @@ queries = st.builds(
     with_events=st.booleans(),
     with_episodes=st.booleans(),
     with_facts=st.booleans(),
+    with_counts=st.booleans(),
     timezone=text,
 )
 retrievals = st.builds(
@@ -235,9 +242,9 @@ retrievals = st.builds(
     ego=st.none() | st.builds(m.TrailPoint, text, stamps, text, poses),
     ego_frame=text,
     ego_candidates=texts,
-    after_semantic=count,
-    after_spatial=count,
-    after_temporal=count,
+    after_semantic=st.integers(-1, 2**31 - 1),
+    after_spatial=st.integers(-1, 2**31 - 1),
+    after_temporal=st.integers(-1, 2**31 - 1),
     coverage=st.just(-1.0) | share,
     visited=st.booleans(),
     last_looked=st.none() | stamps,

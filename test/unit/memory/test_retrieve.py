@@ -50,7 +50,8 @@ def test_meaning_counts_with_an_embedder(open_memory: Any, robot: Any, thing: An
     found = library.retrieve(Query(labels=("couch",)))
     assert labels(found) == ["sofa", "armchair"]
     assert 0.6 < found.entries[1].semantic_score < found.entries[0].semantic_score < 1
-    assert found.labels_known[:2] == ("sofa", "armchair")
+    none = library.retrieve(Query(labels=("couch",), exclude_labels=("sofa", "armchair")))
+    assert none.entries == () and none.labels_known[:2] == ("sofa", "armchair")
     assert labels(library.retrieve(Query(text="couch"))) == ["sofa", "armchair"]
     assert library.retrieve(Query(labels=("sofa",))).entries[0].semantic_score == 1
 

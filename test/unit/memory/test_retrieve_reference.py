@@ -197,6 +197,9 @@ class Plain:
             return self.present(e, c.start_ns)
         if kind == TemporalKind.PRESENT_IN:
             return any(p.start < end and p.end > c.start_ns for p in e.presence)
+        if kind == TemporalKind.ONLY_SEEN_IN:
+            known = [s for s in e.sightings if s.start <= self.now]
+            return all(c.start_ns <= s.start and min(s.end - 1, self.now) < c.end_ns for s in known)
         if kind == TemporalKind.LAST_SEEN_BEFORE:
             return any(s.start < c.start_ns for s in e.sightings)
         if kind == TemporalKind.FIRST_SEEN_AFTER:

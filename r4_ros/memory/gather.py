@@ -1,0 +1,192 @@
+"""Where a query looks: few candidates by place, time, agents or meaning, of which none is missing that may be found.
+
+What several agents know of one thing counts as one, which stands where the entry that speaks for it does, and was seen
+when any of them saw it. So whoever is near a candidate and may be the same thing is a candidate too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from r4_ros.core.model import FOREVER, Order, Query, TemporalConstraint, TemporalKind
+from r4_ros.memory.fuse import Fuser
+from r4_ros.memory.index import Index, Mask, Slots
+from r4_ros.memory.semantic import Meant, SemanticKey
+from r4_ros.memory.sessions import Sessions, own_map
+from r4_ros.memory.spatial import Bounds, Scene, SpatialKey
+from r4_ros.memory.ties import Told
+from r4_ros.memory.zones import Narrow
+
+_FEW = 4096
+"""With so few entries, all are looked at."""
+_SHARE_TO_RANK = 6
+"""From this share of all entries on (one in ...), what fits best of all is looked at first."""
+_FIRST, _FIRST_PART = 1024, 64
+_GROWTH = 8
+
+
+class Counted(IntEnum):
+    """From which key on all that pass are among the candidates, so that they are counted."""
+
+    NOTHING = 0
+    RESULT = 1
+    SPATIAL = 2
+    SEMANTIC = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose entries are asked about, as known when; ``several``: more than one agent or era may know one thing."""
+
+    now_ns: int
+    agents: tuple[int, ...] | None
+    outdated: npt.NDArray[np.int64]
+    several: bool
+
+    def of(self, index: Index, slots: Slots) -> Slots:
+        """Those of the slots that it comprises."""
+        columns = index.entries
+        mask: Mask = columns["alive"][slots] & (columns["first_seen"][slots] <= self.now_ns)
+        if self.agents is not None:
+            mask &= np.isin(columns["agent"][slots], self.agents)
+        if len(self.outdated):
+            mask &= ~np.isin(columns["map"][slots], self.outdated)
+        return slots[mask]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Candidates by their meaning, and what can be counted of them."""
+
+    meant: Meant
+    counted: Counted
+
+
+class Gatherer:
+    """Finds candidates."""
+
+    def __init__(
+        self, index: Index, semantic: SemanticKey, spatial: SpatialKey, fuser: Fuser, sessions: Sessions
+    ) -> None:
+        self._index, self._semantic, self._spatial, self._fuser = index, semantic, spatial, fuser
+        self._sessions = sessions
+
+    def scope(self, query: Query, now_ns: int) -> Scope:
+        """Entries that are known at ``now``, of the asked agents, on maps that still mean something.
+
+        A session's own map means nothing after time was set back: what was there is reached by its entry id only.
+        """
+        asked = query.agents or self._sessions.agents()
+        outdated, eras = list[str](), 0
+        for agent in self._sessions.agents():
+            sessions = self._sessions.of(agent)
+            eras += (sessions[-1].era - sessions[0].era + 1) * (agent in asked)
+            if sessions[0].era < sessions[-1].era:
+                outdated += [own_map(agent, s.session) for s in sessions if s.era < sessions[-1].era]
+        codes = self._index.maps.find_all(() if query.entry_ids else outdated)
+        agents = tuple(self._index.agents.find_all(query.agents)) if query.agents else None
+        return Scope(now_ns, agents, np.array(codes, np.int64), eras > 1)
+
+    def rounds(self, query: Query, scene: Scene, scope: Scope, told: Told) -> Iterator[Gathered]:
+        """Candidates, the likeliest first; each round has more than the one before, the last one has all."""
+        every = self._named(query)
+        if every is None:
+            every = self._semantic.attributed(query, told)
+        if every is not None or query.with_counts or len(self._index) <= _FEW:
+            every = np.arange(self._index.entries.rows) if every is None else every
+            yield Gathered(self._semantic.filter(query, scope.of(self._index, every), told), Counted.SEMANTIC)
+            return
+        narrowed, by_time = self._narrowed(query, scene, scope)
+        can_rank = query.order == Order.SCORE and self._semantic.can_rank(query)
+        if can_rank and (narrowed is None or len(narrowed) > len(self._index) // _SHARE_TO_RANK):
+            for meant in self._ranked(query, scope, told):
+                yield Gathered(meant, Counted.RESULT if meant.bound == 0 else Counted.NOTHING)
+        if narrowed is None:
+            slots = scope.of(self._index, np.arange(self._index.entries.rows))
+            yield Gathered(self._semantic.filter(query, slots, told), Counted.SEMANTIC)
+            return
+        meant = self._semantic.filter(query, scope.of(self._index, np.sort(narrowed)), told)
+        yield Gathered(self._with_others(query, scope, told, meant), Counted.RESULT if by_time else Counted.SPATIAL)
+
+    def _named(self, query: Query) -> Slots | None:
+        if not query.entry_ids:
+            return None
+        slots = self._index.slots
+        return np.array(sorted({slots[i] for i in query.entry_ids if i in slots}), np.int64)
+
+    def _narrowed(self, query: Query, scene: Scene, scope: Scope) -> tuple[Slots | None, bool]:
+        """The slots in the zones that the query concerns, None where that rules out nothing; and whether times did.
+
+        Among several agents, the one that speaks need not be the one that saw it in the asked time: then places rule
+        out, or one time, but not both.
+        """
+        bounds = [b for c in query.spatial if (b := self._spatial.bounds(c, scene)) is not None]
+        best = min(bounds, key=lambda b: b.area, default=None)
+        spans = [(0, scene.at_ns + 1)] if scene.at_ns is not None else []
+        spans += [span for c in query.temporal if (span := _span(c)) is not None]
+        if scope.several:
+            spans = [] if best is not None else spans[:1]
+        start = max((span[0] for span in spans), default=0)
+        end = min((span[1] for span in spans), default=FOREVER)
+        narrow = Narrow(start_ns=start, end_ns=min(end, scope.now_ns + 1), agents=scope.agents)
+        if best is not None:
+            return self._within(best, narrow), bool(spans)
+        if not spans and scope.agents is None:
+            return None, False
+        return self._index.zones.find(narrow)[0], bool(spans)
+
+    def _within(self, bounds: Bounds, narrow: Narrow) -> Slots:
+        found = [
+            self._index.zones.find(replace(narrow, low=low, high=high))[0]
+            for low, high in zip(bounds.low, bounds.high, strict=True)
+        ]
+        return found[0] if len(found) == 1 else np.unique(np.concatenate([*found, np.zeros(0, np.int64)]))
+
+    def _ranked(self, query: Query, scope: Scope, told: Told) -> Iterator[Meant]:
+        """What fits best of all entries in the scope, in growing numbers while that leaves some out."""
+        count = max(_FIRST, _GROWTH * query.limit)
+        while count < len(self._index.descriptions.texts):
+            best = self._semantic.best(query, count, told)
+            kept = np.isin(best.slots, scope.of(self._index, best.slots), assume_unique=True)
+            best = Meant(best.slots[kept], best.scores[kept], best.bound)
+            order = np.argsort(-best.scores, kind="stable")
+            size = max(_FIRST_PART, 4 * query.limit)
+            while size < len(order):
+                part = np.sort(order[:size])
+                bound = float(best.scores[order[size]])
+                yield self._with_others(query, scope, told, Meant(best.slots[part], best.scores[part], bound))
+                size *= _GROWTH
+            yield self._with_others(query, scope, told, best)
+            count *= _GROWTH
+
+    def _with_others(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Meant:
+        """Also whatever may be one thing with any of them, or with what is."""
+        if not scope.several:
+            return meant
+        slots, scores, new = meant.slots, meant.scores, meant.slots
+        while len(new):
+            around = np.setdiff1d(self._index.around(new, scope.agents), slots, assume_unique=True)
+            others = self._semantic.filter(query, scope.of(self._index, around), told)
+            linked = self._fuser.linked(new, others.slots)
+            new = others.slots[linked]
+            slots, order = np.unique(np.concatenate([slots, new]), return_index=True)
+            scores = np.concatenate([scores, others.scores[linked]])[order]
+        return Meant(slots, scores, meant.bound)
+
+
+def _span(constraint: TemporalConstraint) -> tuple[int, int] | None:
+    """What satisfies a constraint was first seen before the end and last seen at or after the start; None: whenever."""
+    start, end = constraint.start_ns, constraint.end_ns
+    return {
+        TemporalKind.SEEN_IN: (start, end),
+        TemporalKind.ONLY_SEEN_IN: (start, end),
+        TemporalKind.FIRST_SEEN_AFTER: (start, end),
+        TemporalKind.LAST_SEEN_BEFORE: (0, start),
+        TemporalKind.PRESENT_AT: (0, start + 1),
+        TemporalKind.PRESENT_IN: (0, end),
+    }.get(constraint.kind)

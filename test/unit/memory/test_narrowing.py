@@ -1,0 +1,189 @@
+"""What a query finds must not depend on where candidates are looked for: narrowed, ranked by meaning, or among all."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.model import (
+    EntryState,
+    Order,
+    Pose,
+    Query,
+    Reference,
+    Region,
+    SpatialConstraint,
+    TemporalConstraint,
+    TemporalKind,
+)
+from r4_ros.memory import gather, moments, relations
+from r4_ros.memory.library import Library, open_library
+
+S = 1_000_000_000
+END = 60
+LABELS = ("mug", "cup", "chair", "plate", "book")
+ROOM = Region("room", ((0.0, -2.0), (4.0, -2.0), (4.0, 3.0), (0.0, 3.0)), 0.0, 1.5)
+
+
+class Words:
+    """An embedder in which some words are alike."""
+
+    name = "words"
+
+    def embed(self, texts: Any) -> Any:
+        return np.stack([self._vector(text) for text in texts])
+
+    def _vector(self, text: str) -> np.ndarray:
+        rng = np.random.default_rng(sum(text.encode()))
+        vector = 0.25 * rng.standard_normal(16)
+        vector[len(text) % 3] += 2.0
+        return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["embedder", "words only"])
+def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    path = tmp_path_factory.mktemp("narrowing") / "memory.db"
+    with open_library(path, MemoryConfig(writer_silence_s=0.0), Words() if request.param else None) as opened:
+        yield opened
+
+
+def fill(library: Library, make_robot: Any, thing: Any) -> None:
+    """Three robots on one map that see the same things, some of which are carried, vanish, return; one starts anew."""
+    if library.agents():
+        return
+    rng = random.Random(4)
+    library.set_regions([ROOM])
+    robots = [make_robot(agent, map_id="home") for agent in ("r1", "r2", "r3")]
+    things = [
+        thing(
+            label := rng.choice(LABELS),
+            (rng.uniform(-5, 8), rng.uniform(-5, 5), rng.uniform(0.1, 2)),
+            (rng.uniform(0.1, 0.9),) * 3,
+        ).seen(description=f"a {rng.choice(['red', 'blue', 'old'])} {label}", attributes=(("color", "red"),))
+        for _ in range(25)
+    ]
+    for step in range(END * 3):
+        robot = robots[step % 3]
+        if step == 2 * END:  # its clock was set back
+            robots[2].session, robots[2].writer = 1, "again"
+        back_s = 100 if robot.session else 0
+        robot.where = (rng.uniform(-2, 2), rng.uniform(-2, 2), rng.uniform(-3, 3))
+        moved = rng.randrange(3)
+        things[moved] = things[moved].at(things[moved].centre[0] + rng.uniform(-1, 1), *things[moved].centre[1:])
+        chosen = [t.at(*(c + rng.uniform(-0.1, 0.1) for c in t.centre)) for t in things if rng.random() < 0.3]
+        library.ingest(robot.frame(200 + step / 3 - back_s, *chosen))
+        if step % 9 == 8:
+            mine = [e for e in library.entries() if e.agent_id == robot.agent_id]
+            lost = rng.choice(mine)
+            for k in range(3):
+                library.ingest(robot.absent(200 + step / 3 - back_s + 0.1 + 0.05 * k, lost.entry_id))
+    assert len(library.entries()) > 40
+
+
+times = st.integers(-10, END * 2 + 4).map(lambda half: (200 + half / 2) * S).map(int)
+temporal = st.builds(
+    lambda kind, a, b: TemporalConstraint(kind, min(a, b), max(a, b) + 1), st.sampled_from(TemporalKind), times, times
+)
+poses = st.builds(
+    lambda x, y, w: Pose((x, y, 0.5), (0.0, 0.0, float(np.sqrt(1 - w * w)), w)),
+    st.floats(-5, 8),
+    st.floats(-5, 5),
+    st.floats(-1, 1),
+)
+distances = st.sampled_from([0.0, 0.7, 2.0, 4.0])
+spatial = st.one_of(
+    st.builds(
+        SpatialConstraint,
+        st.sampled_from(
+            ["near", "within", "next_to", "above", "left_of", "facing", "across_from", "in_view", "in_cone", "beyond"]
+        ),
+        st.sampled_from([Reference.EGO, Reference.POSE]),
+        pose=poses,
+        stamp_ns=st.one_of(st.none(), times),
+        max_distance=distances,
+        horizontal_fov=st.just(1.5),
+        vertical_fov=st.just(1.0),
+        negate=st.sampled_from([False, False, True]),
+    ),
+    st.builds(
+        SpatialConstraint,
+        st.sampled_from(["in", "within", "near", "side", "centre", "corner", "end", "top", "along"]),
+        st.sampled_from([Reference.POINT, Reference.BOX, Reference.POLYGON, Reference.REGION]),
+        pose=poses,
+        region=st.just("room"),
+        extent=st.tuples(*[st.sampled_from([1.0, 3.0, 8.0])] * 3),
+        polygon=st.just(((-4.0, -4.0), (1.0, -4.0), (-1.0, 4.0))),
+        z_min=st.just(0.0),
+        z_max=st.sampled_from([1.0, 5.0]),
+        max_distance=distances,
+        negate=st.sampled_from([False, False, True]),
+    ),
+    st.builds(
+        SpatialConstraint,
+        st.sampled_from(sorted(set(relations.RELATIONS) - {"facing", "in_view", "in_cone", "beyond"})),
+        st.just(Reference.ENTRIES),
+        entry_ids=st.lists(st.integers(0, 60), min_size=1, max_size=3),
+        other_entry_ids=st.lists(st.integers(0, 60), min_size=1, max_size=2),
+        max_distance=distances,
+    ),
+)
+queries = st.builds(
+    Query,
+    labels=st.sampled_from([(), (), ("mug",), ("CHAIR", "book")]),
+    text=st.sampled_from(["", "", "an old cup", "red mug"]),
+    attributes=st.sampled_from([(), (), (), (("Color", "RED"),)]),
+    exclude_labels=st.sampled_from([(), (), ("plate",)]),
+    spatial=st.lists(spatial, max_size=2).map(tuple),
+    temporal=st.lists(temporal, max_size=2).map(tuple),
+    agents=st.sampled_from([(), (), ("r1",), ("r1", "r3")]),
+    states=st.sampled_from([(), (), (EntryState.PRESENT, EntryState.UNKNOWN)]),
+    at_ns=st.one_of(st.none(), times),
+    now_ns=st.one_of(st.none(), times),
+    ego_agent=st.sampled_from(["r1", "r2"]),
+    order=st.sampled_from([Order.SCORE, Order.SCORE, Order.SCORE, *Order]),
+    limit=st.sampled_from([1, 4, 50]),
+    with_events=st.booleans(),
+)
+
+
+def named(query: Query, ids: list[str]) -> Query:
+    """With the ids of entries instead of their numbers."""
+    constraints = tuple(
+        replace(
+            c,
+            entry_ids=tuple(ids[int(i) % len(ids)] for i in c.entry_ids),
+            other_entry_ids=tuple(ids[int(i) % len(ids)] for i in c.other_entry_ids),
+        )
+        for c in query.spatial
+    )
+    return replace(query, spatial=constraints)
+
+
+@given(query=queries)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_narrowed_or_not_the_same_is_found(base: Library, make_robot: Any, thing: Any, query: Query) -> None:
+    fill(base, make_robot, thing)
+    query = named(query, [e.entry_id for e in base.entries()])
+    whole = base.retrieve(query)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gather, "_FEW", 0)
+        patch.setattr(gather, "_FIRST", 3)
+        patch.setattr(gather, "_FIRST_PART", 2)
+        patch.setattr(gather, "_GROWTH", 2)
+        patch.setattr(moments, "_MOST_STEPS", 2)
+        found = base.retrieve(query)
+        counted = base.retrieve(replace(query, with_counts=True))
+    assert found.entries == whole.entries
+    assert found.events == whole.events
+    counts = ("after_semantic", "after_spatial", "after_temporal")
+    for name in counts:
+        assert getattr(found, name) in (-1, getattr(whole, name))
+    assert counted == whole
