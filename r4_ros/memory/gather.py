@@ -105,7 +105,7 @@ class Gatherer:
         can_rank = query.order == Order.SCORE and self._semantic.can_rank(query)
         if can_rank and (narrowed is None or len(narrowed) > len(self._index) // _SHARE_TO_RANK):
             for meant in self._ranked(query, scope, told):
-                yield Gathered(meant, Counted.RESULT if meant.bound == 0 else Counted.NOTHING)
+                yield Gathered(meant, Counted.SEMANTIC if meant.bound == 0 else Counted.NOTHING)
         if narrowed is None:
             slots = scope.of(self._index, np.arange(self._index.entries.rows))
             yield Gathered(self._semantic.filter(query, slots, told), Counted.SEMANTIC)
@@ -120,25 +120,36 @@ class Gatherer:
         return np.array(sorted({slots[i] for i in query.entry_ids if i in slots}), np.int64)
 
     def _narrowed(self, query: Query, scene: Scene, scope: Scope) -> tuple[Slots | None, bool]:
-        """The slots in the zones that the query concerns, None where that rules out nothing; and whether times did.
+        """The slots in the zones that the query concerns (None: all); and whether that leaves out what was seen then.
 
         Among several agents, the one that speaks need not be the one that saw it in the asked time: then places rule
         out, or one time, but not both.
         """
         bounds = [b for c in query.spatial if (b := self._spatial.bounds(c, scene)) is not None]
         best = min(bounds, key=lambda b: b.area, default=None)
-        spans = [(0, scene.at_ns + 1)] if scene.at_ns is not None else []
-        spans += [span for c in query.temporal if (span := _span(c)) is not None]
+        then = [(0, scene.at_ns + 1)] if scene.at_ns is not None else []
+        asked = [span for c in query.temporal if (span := _span(c)) is not None]
         if scope.several:
-            spans = [] if best is not None else spans[:1]
+            asked = [] if best is not None or then else asked[:1]
+            then = [] if best is not None else then
+        spans = then + asked
         start = max((span[0] for span in spans), default=0)
         end = min((span[1] for span in spans), default=FOREVER)
         narrow = Narrow(start_ns=start, end_ns=min(end, scope.now_ns + 1), agents=scope.agents)
         if best is not None:
-            return self._within(best, narrow), bool(spans)
+            return self._within(best, narrow), bool(asked)
         if not spans and scope.agents is None:
             return None, False
-        return self._index.zones.find(narrow)[0], bool(spans)
+        return self._index.zones.find(narrow)[0], bool(asked)
+
+    def any_fits(self, query: Query, scope: Scope, told: Told) -> bool:
+        """Whether any entry in the scope fits by its meaning, wherever and whenever."""
+        if self._semantic.can_rank(query):
+            best = self._semantic.best(query, _FIRST, told)
+            if len(scope.of(self._index, best.slots)) or best.bound == 0:
+                return bool(len(scope.of(self._index, best.slots)))
+        every = scope.of(self._index, np.arange(self._index.entries.rows))
+        return bool(len(self._semantic.filter(query, every, told).slots))
 
     def _within(self, bounds: Bounds, narrow: Narrow) -> Slots:
         found = [

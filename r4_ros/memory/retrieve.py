@@ -167,12 +167,22 @@ class Retriever:
         return max((s.newest_ns for s in map(self._sessions.newest, agents) if s is not None), default=0)
 
     def _passed(self, query: Query, scene: Scene, told: Told, deadline: float) -> Passed:
-        """What satisfies all keys: of the first candidates among which the best ones certainly are, else of all."""
+        """What satisfies all keys: of the first candidates among which the best ones certainly are, else of all.
+
+        Where nothing does, the counts say which key left nothing over.
+        """
         scope = self._gatherer.scope(query, scene.now_ns)
         for gathered in self._gatherer.rounds(query, scene, scope, told):
             passed = self._sifted(query, gathered, scene, deadline)
             if gathered.meant.bound == 0 or passed.found.certain(query.limit, gathered.meant.bound):
                 break
+        if len(passed.found.slots) or passed.after_semantic >= 0:
+            return passed
+        if not self._gatherer.any_fits(query, scope, told):
+            return replace(passed, after_semantic=0, after_spatial=0)
+        if passed.after_spatial < 0 and query.spatial and query.temporal:
+            without_times = replace(query, temporal=(), states=(), visibilities=())
+            return replace(passed, after_spatial=self._passed(without_times, scene, told, deadline).after_spatial)
         return passed
 
     def _sifted(self, query: Query, gathered: Gathered, scene: Scene, deadline: float) -> Passed:
