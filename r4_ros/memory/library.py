@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -39,6 +37,7 @@ from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.episodic import Episodic
 from r4_ros.memory.index import Index
 from r4_ros.memory.ingest import Ingest, check
+from r4_ros.memory.loading import load
 from r4_ros.memory.merger import AnchorMover, Merger, apply_merges
 from r4_ros.memory.placed import Placer
 from r4_ros.memory.receipts import told
@@ -70,18 +69,6 @@ def open_library(
     return Library(SqliteStore(path, config.durability, read_only), config, embedder)
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Millions of new records, of which none is garbage, would be looked through again and again."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 class Library(AnchorCorrectable, Episodic, Attachable):
     """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
 
@@ -100,7 +87,7 @@ class Library(AnchorCorrectable, Episodic, Attachable):
         self._index = Index(self._anchors, max(config.epsilon_max_m, 0.1))
         self._coverage = Coverage(self._anchors)
         self._cache = EntryCache(store)
-        self._fill()
+        load(store, self._index, self._coverage)
         self._said = Said(self._index, self._cache, config)
         self._corrector = Corrector(store, self._index, self._cache, self._anchors, self._said, embedder)
         self._placer = Placer(self._index, self._sessions, config)
@@ -132,20 +119,6 @@ class Library(AnchorCorrectable, Episodic, Attachable):
             embedder,
             self._episodes,
         )
-
-    def _fill(self) -> None:
-        with _no_collection():
-            for batch in self._store.entry_batches():
-                self._index.load(batch)
-            for vectors in self._store.vector_batches():
-                self._index.load_vectors(vectors)
-            self._index.loaded()
-            for merged in self._store.merged():
-                self._index.alias(*merged)
-            for view in self._store.views():
-                self._coverage.add(view)
-            for minute in self._store.cells():
-                self._coverage.past.add(minute)
 
     def __enter__(self) -> Library:
         return self
