@@ -9,7 +9,7 @@ from r4_ros.bridges.bag import Bag
 from r4_ros.bridges.examination import NAMES, Examination, Finding, Level
 from r4_ros.bridges.recording import ROLE_TYPES, Recording, Topic, listing
 from r4_ros.core.config import PerceptionConfig
-from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.errors import FrameRefused, InvalidArgument, RefusalReason
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.ports import Segmenter
 
@@ -47,7 +47,13 @@ def _feed(exam: Examination, bag: Recording, duration_s: float, progress: Callab
         first = recorded.stamp_ns if first is None else first
         if duration_s and recorded.stamp_ns - first > nanoseconds(duration_s):
             return
-        exam.add(recorded.role, recorded.decode())
+        try:
+            message = recorded.decode()
+        except InvalidArgument as error:
+            refused = FrameRefused(RefusalReason.TRUNCATED_DATA, str(error), recorded.header_ns)
+            exam.stream.refusals.add(refused)
+            continue
+        exam.add(recorded.role, message)
         if progress is not None:
             progress(count)
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from r4_ros.bridges.playback import TimedMessage
 from r4_ros.bridges.recording import COMPRESSED, IMAGE_ROLES, Recorded, Recording
-from r4_ros.core.errors import FrameRefused
+from r4_ros.core.errors import FrameRefused, InvalidArgument, RefusalReason
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import Frame, Visibility
 from r4_ros.core.ports import EntrySource, ObservationSink
@@ -90,7 +90,12 @@ def replay(
                 progress(report)
 
     for recorded in recording.messages(stream.roles):
-        take(stream.add(recorded.role, recorded.decode()))
+        try:
+            message = recorded.decode()
+        except InvalidArgument as error:  # a damaged message; the recording goes on
+            stream.refusals.add(FrameRefused(RefusalReason.TRUNCATED_DATA, str(error), recorded.header_ns))
+            continue
+        take(stream.add(recorded.role, message))
     take(stream.finish())
     report.refused = stream.refusals.by_reason()
     report.wall_s = time.monotonic() - start

@@ -9,6 +9,7 @@ from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Intrinsics
 
 EQUIDISTANT = "equidistant"
+LEAST_FOCAL, MOST_PIXELS, MAX_BINNING = 1.0, 1e6, 64  # pixels; beyond, no camera is described
 DISTORTION_LENGTHS = {  # how many coefficients a model has; OpenCV tells the first three apart by that
     "": (4, 5, 8, 12, 14),
     "plumb_bob": (4, 5, 8, 12, 14),
@@ -35,6 +36,8 @@ def intrinsics_of(info: Any) -> Intrinsics:
     else:
         raise FrameRefused(RefusalReason.NO_INTRINSICS, "camera_info: neither K nor P has focal lengths")
     bin_x, bin_y = max(1, int(info.binning_x)), max(1, int(info.binning_y))
+    if max(bin_x, bin_y) > MAX_BINNING:
+        raise FrameRefused(RefusalReason.NO_INTRINSICS, f"camera_info: binning by {bin_x} x {bin_y}")
     roi = info.roi
     width, height = int(roi.width) or int(info.width), int(roi.height) or int(info.height)
     return Intrinsics(
@@ -58,7 +61,8 @@ def same_camera(a: Intrinsics, b: Intrinsics) -> bool:
 
 
 def _usable(fx: float, fy: float, cx: float, cy: float) -> bool:
-    return all(math.isfinite(v) for v in (fx, fy, cx, cy)) and fx > 0 and fy > 0
+    focal = all(LEAST_FOCAL <= f <= MOST_PIXELS for f in (fx, fy))
+    return focal and all(abs(c) <= MOST_PIXELS for c in (cx, cy))
 
 
 def _distortion(model: str, d: tuple[float, ...]) -> tuple[tuple[float, ...], str]:

@@ -79,8 +79,9 @@ class Pipeline:
             raise
 
     def _shows_change(self, capture: Capture) -> bool:
-        color = rectify(capture.color_camera, decode_color(capture.color), smooth=True)
-        return self._keyframes.shows_change(color, self.config)
+        color = decode_color(capture.color)
+        camera = _checked(capture.color_camera, color.shape, "colour")
+        return self._keyframes.shows_change(rectify(camera, color, smooth=True), self.config)
 
     def decode(self, capture: Capture) -> RgbdImage:
         """Colour with depth registered to it, both without lens distortion. Raises FrameRefused."""

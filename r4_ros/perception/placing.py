@@ -140,5 +140,6 @@ class Placer:
         x, y, z = rotation_matrix(body.orientation) @ np.asarray(lever)
         jacobian = np.eye(6)
         jacobian[:3, 3:] = -np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-        carried = jacobian @ np.asarray(self.covariance).reshape(6, 6) @ jacobian.T
-        return tuple(float(v) for v in carried.ravel())
+        with np.errstate(over="ignore", invalid="ignore"):
+            carried = jacobian @ np.asarray(self.covariance).reshape(6, 6) @ jacobian.T
+        return tuple(float(v) for v in carried.ravel()) if np.isfinite(carried).all() else ()

@@ -15,6 +15,7 @@ from r4_ros.core.geometry import rotation_matrix
 from r4_ros.core.model import IDENTITY, Float32Array, FloatArray, Intrinsics, Pose, Quat
 from r4_ros.perception.cameras import EQUIDISTANT, same_camera
 
+MAX_SPLIT = 8  # parts of a depth pixel's side; a colour camera finer than that keeps gaps
 MIN_Z = np.float32(0.05)
 MAX_FISHEYE_ANGLE = 1.4  # rad from the optical axis; beyond, a pinhole camera sees nothing
 SAME_SURFACE = np.float32(0.05)  # depths that differ by less than this share are one surface
@@ -32,10 +33,10 @@ def rectify(camera: Intrinsics, image: npt.NDArray[Any], smooth: bool) -> npt.ND
     x, y = _maps(camera)
     if smooth:
         return np.asarray(cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=0))
-    column, row = np.rint(x).astype(np.intp), np.rint(y).astype(np.intp)
-    inside = (column >= 0) & (row >= 0) & (column < camera.width) & (row < camera.height)
+    inside = (x >= -0.5) & (y >= -0.5) & (x < camera.width - 0.5) & (y < camera.height - 0.5)
+    column, row = (np.rint(a[inside]).astype(np.intp) for a in (x, y))
     rectified = np.zeros_like(image)
-    rectified[inside] = image[row[inside], column[inside]]
+    rectified[inside] = image[row.clip(0), column.clip(0)]
     return rectified
 
 
@@ -49,9 +50,8 @@ def register(
     """
     if depth_in_color == IDENTITY and same_camera(depth_camera, color_camera):
         return np.asarray(rectify(color_camera, depth, smooth=False), np.float32)
-    factor = max(
-        1, math.ceil(color_camera.fx / depth_camera.fx - 0.1), math.ceil(color_camera.fy / depth_camera.fy - 0.1)
-    )
+    finer = max(color_camera.fx / depth_camera.fx, color_camera.fy / depth_camera.fy)
+    factor = min(max(1, math.ceil(finer - 0.1)), MAX_SPLIT)
     if factor > 1:
         depth = np.repeat(np.repeat(depth, factor, axis=0), factor, axis=1)
     rays = _rays(depth_camera, factor, depth_in_color.orientation, color_camera)

@@ -59,7 +59,7 @@ class Stream:
         partners = [(self._depth_role, RefusalReason.NO_DEPTH)]
         if config.segmenter == "label_image":
             partners.append(("label", RefusalReason.NO_LABELS))
-        self._matcher = Matcher(partners, config.sync_slop_s)
+        self._matcher = Matcher(partners, config.sync_slop_s, config.reorder_s)
         self._partner_roles = {role for role, _ in partners}
         self._pending: list[_Pending] = []
         self._newest: int | None = None
@@ -189,8 +189,8 @@ class Stream:
         placed = Pose((float(p.x), float(p.y), float(p.z)), (float(q.x), float(q.y), float(q.z), float(q.w)))
         self.transforms.add(message.header.frame_id, child, stamp_of(message.header), placed)
         if with_covariance:
-            values = tuple(float(v) for v in message.pose.covariance)
-            self._placer.covariance = values if any(values) and all(np.isfinite(values)) else ()
+            values = tuple(float(v) for v in message.pose.covariance)[:36]
+            self._placer.covariance = values if any(values) and len(values) == 36 and all(np.isfinite(values)) else ()
 
     def _take(self, matches: list[Match], refused: list[FrameRefused]) -> None:
         self._pending += [_Pending(match, self.session) for match in matches]

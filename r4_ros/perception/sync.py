@@ -11,6 +11,7 @@ from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.intervals import nanoseconds, seconds
 
 BUFFER = 60  # messages a role
+FAR_NS = nanoseconds(3600.0)
 WAIT_NS = nanoseconds(1.0)  # how far the leading stream may run ahead of one that lags
 
 
@@ -29,7 +30,10 @@ class _Queue:
 
     items: list[tuple[int, Any]] = field(default_factory=list)
 
-    def add(self, stamp_ns: int, message: Any) -> None:
+    def add(self, stamp_ns: int, message: Any, reorder_ns: int) -> None:
+        """A stamp far before the newest one: time went back, or that one was wrong; it must not pass for the newest."""
+        while self.items and self.items[-1][0] - stamp_ns > reorder_ns:
+            self.items.pop()
         insort(self.items, (stamp_ns, message), key=lambda item: item[0])
         del self.items[:-BUFFER]
 
@@ -46,8 +50,9 @@ class Matcher:
     stamp, so that it doesn't depend on which topic arrives first.
     """
 
-    def __init__(self, partners: Sequence[tuple[str, RefusalReason]], slop_s: float) -> None:
+    def __init__(self, partners: Sequence[tuple[str, RefusalReason]], slop_s: float, reorder_s: float = 5.0) -> None:
         self._slop_ns = nanoseconds(slop_s)
+        self._reorder_ns = nanoseconds(reorder_s)
         self._missing = dict(partners)
         self._queues = {role: _Queue() for role, _ in partners}
         self._waiting: list[tuple[int, Any]] = []
@@ -65,7 +70,7 @@ class Matcher:
 
     def add_partner(self, role: str, stamp_ns: int, message: Any) -> tuple[list[Match], list[FrameRefused]]:
         """Take a message of a partner role; returns what is matched and refused now."""
-        self._queues[role].add(stamp_ns, message)
+        self._queues[role].add(stamp_ns, message, self._reorder_ns)
         return self._settle(force=False)
 
     def finish(self) -> tuple[list[Match], list[FrameRefused]]:
@@ -112,7 +117,8 @@ class Matcher:
                 raise FrameRefused(self._missing[role], f"no {role} image came for this colour image", stamp_ns)
             return None
         offset = found[0] - stamp_ns
-        if not force and queue.items[-1][0] < stamp_ns:
+        ahead = queue.items[-1][0] - stamp_ns
+        if not force and not 0 <= ahead <= FAR_NS:  # one from another time decides nothing
             return None
         self.offsets_s[role] = seconds(offset)
         if abs(offset) > self._slop_ns:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +124,20 @@ def test_the_writer_is_the_recording_s(tmp_path: Path, bags: Any) -> None:
     other = Bag(bags.write(tmp_path / "b", bags.frame(6 * S)))
     assert writer_of(first) == writer_of(Bag(tmp_path / "a"))
     assert writer_of(first) != writer_of(other)
+
+
+def test_a_damaged_message_is_refused_and_the_replay_goes_on(tmp_path: Path, bags: Any) -> None:
+    """Bytes that are no message of their type, as after a disk error."""
+
+    class Cut(Bag):
+        def messages(self, roles: Any = ()) -> Any:
+            for index, recorded in enumerate(super().messages(roles)):
+                if recorded.role == "depth" and index < 10:
+                    yield replace(recorded, decode=partial(self._decode, recorded.raw[:40], recorded.topic))
+                else:
+                    yield recorded
+
+    bags.write(tmp_path / "bag", [m for i in range(4) for m in bags.frame(5 * S + i * 100 * MS)])
+    memory, report, _ = run(Cut(tmp_path / "bag"))
+    assert report.refused == {"truncated_data": 2, "stamp_mismatch": 2}
+    assert [frame.stamp_ns for frame in memory.frames] == [5 * S + 200 * MS, 5 * S + 300 * MS]

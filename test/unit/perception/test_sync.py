@@ -106,3 +106,13 @@ def test_interleaving_does_not_matter(leads: list[int], partners: list[int], see
         mixed.append(source.pop(0))
     expected = {(c, min(partners, key=lambda p: (abs(p - c), p))) for c in leads if partners}
     assert run(colors + depths) == run(mixed) == {(c, d) for c, d in expected if abs(c - d) <= 50}
+
+
+def test_one_wrong_stamp_of_a_partner_spoils_no_later_match() -> None:
+    """A depth image from the far future must not make later colour images believe that their depth is past."""
+    m = matcher()
+    m.add_partner("depth", 10**18, "astray")
+    for k in range(2, 6):
+        assert m.add_lead(k * 1000 * MS, "color") == ([], [])
+        (match,), refused = m.add_partner("depth", k * 1000 * MS, "depth")
+        assert (match.stamp_ns, refused) == (k * 1000 * MS, [])
