@@ -1,4 +1,4 @@
-"""The part of the library that is told what happened."""
+"""The part of the library that knows what happened: episodes, facts, where agents were and what they looked at."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import compose, inverse
-from r4_ros.core.model import FOREVER, NS_PER_S, Embedding, Episode, EpisodeSource, Fact, Pose, Region, Vec3
+from r4_ros.core.model import FOREVER, NS_PER_S, Embedding, Episode, EpisodeSource, Fact, Pose, Region, TrailPoint, Vec3
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.correctable import Correctable
+from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook, id_of
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.store import StoredEpisode
@@ -22,11 +23,12 @@ _THEN_NS = 10 * NS_PER_S
 
 
 class Episodic(Correctable):
-    """What a library needs to take episodes; it sets these fields itself."""
+    """What a library needs for that; it sets these fields itself."""
 
     _anchors: AnchorBook
     _episodes: EpisodeBook
     _trails: Trails
+    _coverage: Coverage
     _retriever: Retriever
     _regions: list[Region]
 
@@ -78,6 +80,23 @@ class Episodic(Correctable):
                 slots.update(np.flatnonzero(mask).tolist())
             now = self.newest_stamp() if now_ns is None else now_ns
             return self._retriever.facts.of(slots, agents, timezone, now, self._regions, self._revision)
+
+    def trail(self, agent_id: str, start_ns: int = 0, end_ns: int = FOREVER) -> list[TrailPoint]:
+        """Base poses of an agent in [start, end), oldest first."""
+        with self._lock:
+            return self._trails.between(agent_id, start_ns, end_ns)
+
+    def trail_at(self, agent_id: str, stamp_ns: int) -> TrailPoint | None:
+        """Where an agent's base was at a time, interpolated; None before its first frame. See ``Trails.at``."""
+        with self._lock:
+            return self._trails.at(agent_id, stamp_ns)
+
+    def _settle_views(self) -> None:
+        """Make one past minute of what was looked at coarse, if there is enough of it."""
+        due = self._coverage.due()
+        if due is not None:
+            self._store.settle_views(due.cells, due.frames, due.dropped)
+            self._coverage.settled(due)
 
     def newest_stamp(self, agent_id: str = "") -> int:
         """Newest stamp of an agent's newest session; 0 where there is none."""

@@ -13,7 +13,6 @@ import numpy as np
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import (
-    FOREVER,
     Correction,
     Entry,
     Event,
@@ -23,7 +22,6 @@ from r4_ros.core.model import (
     Receipt,
     Region,
     Retrieval,
-    TrailPoint,
 )
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.anchor_correctable import AnchorCorrectable
@@ -227,13 +225,6 @@ class Library(AnchorCorrectable, Episodic, Attachable):
             if self._coverage.is_behind:
                 self._settle_views()
 
-    def _settle_views(self) -> None:
-        """Make one past minute of what was looked at coarse, if there is enough of it."""
-        due = self._coverage.due()
-        if due is not None:
-            self._store.settle_views(due.cells, due.frames, due.dropped)
-            self._coverage.settled(due)
-
     def keep_history(self) -> Dropped:
         """Drop a slice of the history where it is older or more than configured; queries go on. Raises StoreError.
 
@@ -295,11 +286,6 @@ class Library(AnchorCorrectable, Episodic, Attachable):
         with self._lock:
             shown = (event for event in self._store.events(since_ns) if not self._said.is_hidden(event.slot))
             return [self._retriever.placed_event(event) for event in shown]
-
-    def trail(self, agent_id: str, start_ns: int = 0, end_ns: int = FOREVER) -> list[TrailPoint]:
-        """Base poses of an agent in [start, end), oldest first."""
-        with self._lock:
-            return self._trails.between(agent_id, start_ns, end_ns)
 
     def agents(self) -> list[str]:
         """All agents that ever wrote, sorted."""

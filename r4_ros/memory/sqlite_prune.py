@@ -1,6 +1,7 @@
 """Dropping old history from the SQLite store: what the entries were made of, never what they are.
 
-Dropped are observations, and frames that keep no depth of their own, down to one a second for each camera (the trail).
+Dropped are observations, and frames that keep no depth of their own and that the trail can do without: where the agent
+was then is still told to 5 cm and 3 degrees (see ``thinning``).
 With them go the records of where anchors stood before SLAM moved them in that time. Entries with all their intervals,
 events, episodes, anchors and kept views stay. History goes session by session from
 its oldest stamp on, so one stamp a session says what is gone.
@@ -11,20 +12,24 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from r4_ros.core.model import FOREVER, NS_PER_S
+import numpy as np
+
+from r4_ros.core.model import FOREVER
+from r4_ros.core.pose_array import PoseArray
+from r4_ros.memory.codec import unpack_pose
 from r4_ros.memory.sqlite_file import SqliteFile
 from r4_ros.memory.store_upkeep import Dropped
+from r4_ros.memory.thinning import needed
 
 _PRUNED = "pruned/"
 _DROPPED = ("dropped/observations", "dropped/frames")
 _STEPS = 40
 _SLICE = "session_no = :session AND stamp_ns >= :first AND stamp_ns <= :last"
 _OBSERVATIONS = f"DELETE FROM observation WHERE frame_id IN (SELECT frame_id FROM frame WHERE {_SLICE})"
-_THINNED = f"""DELETE FROM frame AS f WHERE {_SLICE} AND depth IS NULL
-    AND EXISTS (SELECT 1 FROM frame e WHERE e.session_no = f.session_no AND e.stream_id = f.stream_id
-        AND e.stamp_ns >= f.stamp_ns / {NS_PER_S} * {NS_PER_S} AND e.stamp_ns < f.stamp_ns)
-    AND EXISTS (SELECT 1 FROM frame l WHERE l.session_no = f.session_no AND l.stream_id = f.stream_id
-        AND l.stamp_ns > f.stamp_ns)"""
+_WAY = """SELECT frame_id, f.stamp_ns, depth IS NULL, anchor.map_id, pose_in_map, sensor_in_anchor, base_in_sensor,
+    NOT EXISTS (SELECT 1 FROM frame l WHERE l.session_no = f.session_no AND l.stream_id = f.stream_id
+    AND l.stamp_ns > f.stamp_ns) FROM frame f JOIN anchor USING(anchor_id) WHERE session_no = :session
+    AND f.stamp_ns >= :first AND f.stamp_ns <= :last ORDER BY f.stamp_ns, frame_id"""
 _MOVES = """DELETE FROM shift WHERE agent_id = :agent AND frame_id < (SELECT ifnull(min(frame_id), 0) FROM frame
     WHERE session_no = :session AND stamp_ns > :last)"""
 _OLDEST = f"""SELECT agent_id, session, (SELECT min(stamp_ns) FROM frame WHERE frame.session_no = s.session_no
@@ -84,7 +89,7 @@ def drop_history(file: SqliteFile, agent_id: str, session: int, before_ns: int, 
         if not stamps:
             return Dropped(0, 0, 0)
         slice_ = {"session": rows[0][0], "first": first, "last": stamps[-1][0]}
-        counts = [_deleted(file, sql, slice_) for sql in (_OBSERVATIONS, _THINNED)]
+        counts = [_deleted(file, _OBSERVATIONS, slice_), _thin(file, slice_)]
         file.execute(_MOVES, {"agent": agent_id, "session": rows[0][0], "last": stamps[-1][0]})
         after = stamps[-1][0] + 1
         file.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{_PRUNED}{rows[0][0]}", after))
@@ -94,6 +99,23 @@ def drop_history(file: SqliteFile, agent_id: str, session: int, before_ns: int, 
                 (name, count),
             )
         return Dropped(counts[0], counts[1], after)
+
+
+def _thin(file: SqliteFile, slice_: dict[str, int]) -> int:
+    """Drop the frames that the trail can do without; those that keep their depth, or are their camera's last, stay."""
+    rows = file.execute(_WAY, slice_)
+    if not rows:
+        return 0
+    in_map, in_anchor, base = (PoseArray.of([unpack_pose(row[i]) for row in rows]) for i in (4, 5, 6))
+    stays = np.array([not row[2] or bool(row[7]) for row in rows])
+    maps = np.array([row[3] for row in rows])
+    changes = np.flatnonzero(maps[1:] != maps[:-1])
+    stays[changes] = stays[changes + 1] = True
+    stamps = np.array([row[1] for row in rows], np.int64)
+    kept = needed(stamps, in_map.compose(in_anchor).compose(base), stays)
+    dropped = [(row[0],) for row, keep in zip(rows, kept.tolist(), strict=True) if not keep]
+    file.execute_many("DELETE FROM frame WHERE frame_id = ?", dropped)
+    return len(dropped)
 
 
 def _deleted(file: SqliteFile, sql: str, parameters: dict[str, int]) -> int:

@@ -34,8 +34,9 @@ class StoreUpkeep(Protocol):
     def drop_history(self, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
         """Drop the observations of about so many frames of a session that are older than ``before_ns``, oldest first.
 
-        Of these frames themselves, of each camera one a second is kept, and those that kept their depth. Entries with
-        all their intervals, events, episodes and anchors stay.
+        Of these frames themselves those stay that kept their depth, and those that the trail can't do without: where
+        the agent was is still told to 5 cm and 3 degrees. Entries with all their intervals, events, episodes and
+        anchors stay.
         """
 
     def oldest_history(self) -> dict[tuple[str, int], int]:
