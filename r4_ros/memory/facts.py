@@ -18,6 +18,7 @@ import numpy as np
 from r4_ros.core import intervals
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import FOREVER, NS_PER_S, EventKind, Fact, FactKind, Interval, Region
+from r4_ros.core.template import DESCRIBED_BY
 from r4_ros.memory import habits
 from r4_ros.memory.attributes import ESTABLISHED, LASTING
 from r4_ros.memory.boxes import Boxes
@@ -199,7 +200,11 @@ class FactMaker:
             (s.entry.entry_id, a)
             for s in thing.entries
             for a in s.entry.attributes
-            if a.name.casefold() not in LASTING and a.count >= ESTABLISHED and a.first_seen <= now_ns
+            if a.name.casefold() not in LASTING
+            and a.name != DESCRIBED_BY
+            and a.name != DESCRIBED_BY
+            and a.count >= ESTABLISHED
+            and a.first_seen <= now_ns
         ]
         for name, value in sorted({(a.name, a.value) for _, a in runs}):
             mine = [(i, a, Interval(a.first_seen, min(a.last_seen, now_ns) + 1)) for i, a in runs if a.name == name]
