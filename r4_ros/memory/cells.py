@@ -1,9 +1,9 @@
 """Coverage of the past, coarse: which cells of 0.5 m were looked at, minute by minute.
 
 A *minute* is what one agent looked at on one map in one minute of its clock: the cells whose centres were in view, and
-those whose centres sight reached in free space. It hangs on an anchor and moves with it. Minutes lie packed (about
-200 bytes); every 64 of them have their union unpacked, so that a query unpacks only those in which it may find
-something.
+those whose centres sight reached in free space. It hangs on an anchor and moves with it. Minutes lie packed (a few
+hundred bytes). Up to 64 that follow each other have their union at hand, so that a query unpacks only those in which
+it may find something.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,59 +25,100 @@ from r4_ros.memory.store import StoredCells
 CELL_M = 0.5
 MINUTE_NS = 60 * NS_PER_S
 _TOGETHER = 64
-_MOST_UNPACKED = 1024
-_HALF = 1 << 20
+_MOST_CELLS = 1 << 20
+"""A union's box has no more cells than this, unless it is that of one minute."""
+_MOST_UNPACKED = 256
 _SHAPE = struct.Struct("<6i")
 
-Codes64 = npt.NDArray[np.int64]
-Cells = tuple[Codes64, Codes64]
-"""Codes of the cells that were looked at, and of those whose centres sight reached; ascending."""
+Cells = npt.NDArray[np.int64]
+"""Cells [n, 3] by their numbers along x, y, z."""
+Stamps = npt.NDArray[np.int64]
 
 
-def codes_of(points: FloatArray) -> Codes64:
-    """The codes of the cells that hold points [n, 3]; as far as 500 km from the origin."""
-    cells = np.clip(np.floor(np.asarray(points) / CELL_M), -_HALF, _HALF - 1).astype(np.int64) + _HALF
-    return np.asarray(cells[:, 0] << 42 | cells[:, 1] << 21 | cells[:, 2])
+def cells_of(points: FloatArray) -> Cells:
+    """The cells that hold points [n, 3]."""
+    return np.asarray(np.floor(np.asarray(points) / CELL_M).astype(np.int64))
 
 
-def centres_of(codes: Codes64) -> FloatArray:
+def centres_of(cells: Cells) -> FloatArray:
     """The centres [n, 3] of cells."""
-    mask = (1 << 21) - 1
-    cells = np.stack([codes >> 42, (codes >> 21) & mask, codes & mask], axis=1) - _HALF
     return np.asarray((cells + 0.5) * CELL_M)
 
 
-def pack(cells: Cells) -> bytes:
-    """Two sets of cells as bits of the box around them."""
-    both = np.union1d(*cells)
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Two sets of cells as bits [2, x, y, z] of a box, whose first cell is ``low``: looked at, and reached by sight."""
+
+    low: Cells
+    bits: npt.NDArray[np.bool_]
+
+    def has(self, cells: Cells, plane: int) -> npt.NDArray[np.bool_]:
+        """Which of the cells [n, 3] are in a set."""
+        at = cells - self.low
+        size = self.bits.shape[1:]
+        inside = np.asarray(((at >= 0) & (at < size)).all(axis=1))
+        inside[inside] = self.bits[plane][tuple(at[inside].T)]
+        return inside
+
+    def cells(self, plane: int) -> Cells:
+        """The cells of a set."""
+        return np.asarray(np.argwhere(self.bits[plane]) + self.low)
+
+
+NOTHING = Block(np.zeros(3, np.int64), np.zeros((2, 0, 0, 0), bool))
+
+
+def block_of(looked: Cells, reached: Cells) -> Block:
+    """Two sets of cells."""
+    both = np.concatenate([looked, reached])
     if not len(both):
-        return b""
-    index = np.round(centres_of(both) / CELL_M - 0.5).astype(np.int64)
-    low, size = index.min(axis=0), np.ptp(index, axis=0) + 1
-    bits = np.zeros((2, *size), np.uint8)
-    for plane, codes in enumerate(cells):
-        i = np.round(centres_of(codes) / CELL_M - 0.5).astype(np.int64) - low
-        bits[plane][tuple(i.T)] = 1
-    return _SHAPE.pack(*low, *size) + zlib.compress(np.packbits(bits).tobytes(), 6)
+        return NOTHING
+    low = both.min(axis=0)
+    bits = np.zeros((2, *(both.max(axis=0) - low + 1)), bool)
+    for plane, cells in enumerate((looked, reached)):
+        bits[plane][tuple((cells - low).T)] = True
+    return Block(low, bits)
 
 
-def unpack(blob: bytes) -> Cells:
+def union(blocks: Sequence[Block]) -> Block:
+    """All cells of several blocks."""
+    blocks = [block for block in blocks if block.bits.size]
+    if not blocks:
+        return NOTHING
+    low = np.min([block.low for block in blocks], axis=0)
+    high = np.max([block.low + block.bits.shape[1:] for block in blocks], axis=0)
+    bits = np.zeros((2, *(high - low)), bool)
+    for block in blocks:
+        (x, y, z), (nx, ny, nz) = block.low - low, block.bits.shape[1:]
+        bits[:, x : x + nx, y : y + ny, z : z + nz] |= block.bits
+    return Block(low, bits)
+
+
+def pack(block: Block) -> bytes:
+    """A block, small."""
+    return _SHAPE.pack(*block.low, *block.bits.shape[1:]) + zlib.compress(np.packbits(block.bits).tobytes(), 6)
+
+
+def unpack(blob: bytes) -> Block:
     """What ``pack`` made."""
-    if not blob:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     *low, x, y, z = _SHAPE.unpack(blob[: _SHAPE.size])
     packed = np.frombuffer(zlib.decompress(blob[_SHAPE.size :]), np.uint8)
     bits = np.unpackbits(packed, count=2 * x * y * z).reshape(2, x, y, z)
-    looked, reached = (codes_of((np.argwhere(plane) + low + 0.5) * CELL_M) for plane in bits)
-    return looked, reached
+    return Block(np.array(low, np.int64), bits.astype(bool))
+
+
+def _box(blobs: Iterable[bytes]) -> int:
+    """How many cells the box around packed blocks has."""
+    shapes = np.array([_SHAPE.unpack(blob[: _SHAPE.size]) for blob in blobs])
+    return int((np.max(shapes[:, :3] + shapes[:, 3:], axis=0) - shapes[:, :3].min(axis=0)).prod())
 
 
 @dataclass(slots=True)
 class _Group:
-    """Minutes that follow each other, and what they saw together."""
+    """Minutes that follow each other, and what they saw together (None: to be added up anew)."""
 
     minutes: list[int]
-    union: Cells
+    union: Block | None = None
 
 
 class CoarseCoverage:
@@ -89,7 +130,7 @@ class CoarseCoverage:
         self._minutes: list[StoredCells] = []
         self._placed: list[Pose] = []
         self._groups: dict[str, list[_Group]] = {}
-        self._unpacked: OrderedDict[int, Cells] = OrderedDict()
+        self._unpacked: OrderedDict[int, Block] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._minutes)
@@ -100,11 +141,15 @@ class CoarseCoverage:
         self._minutes.append(stored)
         self._placed.append(self._anchors[stored.anchor_id].pose_in_map)
         groups = self._groups.setdefault(stored.map_id, [])
-        if not groups or len(groups[-1].minutes) == _TOGETHER:
-            groups.append(_Group([], (np.zeros(0, np.int64), np.zeros(0, np.int64))))
+        if not groups or not self._fits(groups[-1], stored):
+            groups.append(_Group([]))
         groups[-1].minutes.append(number)
-        looked, reached = self._cells(number)
-        groups[-1].union = np.union1d(groups[-1].union[0], looked), np.union1d(groups[-1].union[1], reached)
+        groups[-1].union = None
+
+    def _fits(self, group: _Group, stored: StoredCells) -> bool:
+        if len(group.minutes) == _TOGETHER:
+            return False
+        return _box([stored.cells, *(self._minutes[n].cells for n in group.minutes)]) <= _MOST_CELLS
 
     def maps(self) -> list[str]:
         """The maps that anything is known of."""
@@ -112,27 +157,29 @@ class CoarseCoverage:
 
     def last_looks(
         self, map_id: str, points: FloatArray, start_ns: int, end_ns: int, agents: Sequence[str], reached: bool
-    ) -> Codes64:
+    ) -> Stamps:
         """When the cells of points [n, 3] were last looked at in [start, end), to the minute; -1 where they weren't.
 
         ``reached``: only what sight reached in free space counts.
         """
         looked = np.full(len(points), -1, np.int64)
-        codes, plane = codes_of(points), int(reached)
+        cells, plane = cells_of(points), int(reached)
         self._follow_anchors()
         for group in reversed(self._groups.get(map_id, ())):
-            missing = np.flatnonzero(looked < 0)
-            if not missing.size:
+            if (looked >= 0).all():
                 break
-            if not np.isin(codes[missing], group.union[plane]).any():
+            if not self._in_time(group, start_ns, end_ns) or not self._union(group).has(cells[looked < 0], plane).any():
                 continue
             for number in reversed(group.minutes):
-                m = self._minutes[number]
+                m, missing = self._minutes[number], np.flatnonzero(looked < 0)
                 if m.until_ns < start_ns or m.start_ns >= end_ns or (agents and m.agent_id not in agents):
                     continue
-                seen = missing[np.isin(codes[missing], self._cells(number)[plane])]
-                looked[seen] = np.maximum(looked[seen], min(m.until_ns, end_ns - 1))
+                seen = missing[self._block(number).has(cells[missing], plane)]
+                looked[seen] = min(m.until_ns, end_ns - 1)
         return looked
+
+    def _in_time(self, group: _Group, start_ns: int, end_ns: int) -> bool:
+        return any(self._minutes[n].until_ns >= start_ns and self._minutes[n].start_ns < end_ns for n in group.minutes)
 
     def any_view(self, start_ns: int, end_ns: int, agents: Sequence[str]) -> bool:
         """Whether anything was looked at in [start, end)."""
@@ -141,18 +188,27 @@ class CoarseCoverage:
             for m in self._minutes
         )
 
-    def _cells(self, number: int) -> Cells:
-        """The cells of a minute, where they are by the anchors of now."""
+    def _union(self, group: _Group) -> Block:
+        if group.union is None:
+            group.union = union([self._placed_block(n) for n in group.minutes])
+        return group.union
+
+    def _block(self, number: int) -> Block:
+        """A minute, where it is by the anchors of now."""
         if number not in self._unpacked:
-            m, cells = self._minutes[number], unpack(self._minutes[number].cells)
-            if self._placed[number] != m.anchor_pose:
-                moved = compose(self._placed[number], inverse(m.anchor_pose))
-                looked, reached = (np.unique(codes_of(transform_points(moved, centres_of(c)))) for c in cells)
-                cells = looked, reached
-            self._unpacked[number] = cells
+            self._unpacked[number] = self._placed_block(number)
             if len(self._unpacked) > _MOST_UNPACKED:
                 self._unpacked.popitem(last=False)
         return self._unpacked[number]
+
+    def _placed_block(self, number: int) -> Block:
+        m, pose = self._minutes[number], self._placed[number]
+        block = unpack(m.cells)
+        if pose == m.anchor_pose:
+            return block
+        moved = compose(pose, inverse(m.anchor_pose))
+        looked, reached = (cells_of(transform_points(moved, centres_of(block.cells(plane)))) for plane in (0, 1))
+        return block_of(looked, reached)
 
     def _follow_anchors(self) -> None:
         """Place anew the minutes whose anchors stand elsewhere now."""
@@ -160,18 +216,14 @@ class CoarseCoverage:
             return
         self._moves = self._anchors.moves
         for group in (group for groups in self._groups.values() for group in groups):
-            poses = {n: self._anchors[self._minutes[n].anchor_id].pose_in_map for n in group.minutes}
-            moved = [n for n, pose in poses.items() if pose != self._placed[n]]
-            for n in moved:
-                self._placed[n] = poses[n]
-                self._unpacked.pop(n, None)
-            if moved:
-                cells = [self._cells(n) for n in group.minutes]
-                looked, reached = (np.unique(np.concatenate([c[plane] for c in cells])) for plane in (0, 1))
-                group.union = looked, reached
+            for n in group.minutes:
+                pose = self._anchors[self._minutes[n].anchor_id].pose_in_map
+                if pose != self._placed[n]:
+                    self._placed[n], group.union = pose, None
+                    self._unpacked.pop(n, None)
 
     def nbytes(self) -> int:
         """Memory taken."""
-        unions = sum(c.nbytes for groups in self._groups.values() for group in groups for c in group.union)
-        unpacked = sum(c.nbytes for cells in self._unpacked.values() for c in cells)
-        return unions + unpacked + sum(len(m.cells) + 200 for m in self._minutes)
+        unions = (group.union for groups in self._groups.values() for group in groups)
+        blocks = [*self._unpacked.values(), *(block for block in unions if block is not None)]
+        return sum(block.bits.nbytes for block in blocks) + sum(len(m.cells) + 200 for m in self._minutes)

@@ -24,7 +24,7 @@ from r4_ros.core.geometry import relative, rotation_angle
 from r4_ros.core.model import FOREVER, IDENTITY, NS_PER_S, FloatArray, Pose, View
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.cells import CELL_M, MINUTE_NS, Cells, CoarseCoverage, codes_of, pack
+from r4_ros.memory.cells import MINUTE_NS, Cells, CoarseCoverage, block_of, cells_of, centres_of, pack
 from r4_ros.memory.store import StoredCells, StoredView
 from r4_ros.memory.tables import Codes, Table
 
@@ -36,6 +36,8 @@ MOST_VIEWS, RECENT_NS = 4096, 3600 * NS_PER_S
 """So many views, and those of the last hour, are kept as they are; older ones are settled."""
 _BEHIND = 512
 _TURN_RAD = math.radians(30)
+_APART_M, _APART_RAD = 0.25, math.radians(10)
+"""Of views of one minute that are closer, one gives the cells."""
 
 _Viewpoint = tuple[str, int, int, int, int, int]
 _Shape = tuple[str, int, int]
@@ -222,17 +224,15 @@ class Coverage:
     def _minute(self, views: Sequence[_Kept]) -> StoredCells:
         """The cells of what views of one agent and minute saw."""
         first = views[0].view
-        planes: list[list[npt.NDArray[np.int64]]] = [[], []]
-        for kept in views:
-            for plane, codes in zip(planes, self._cells(kept), strict=True):
-                plane.append(codes)
-        looked, reached = (np.unique(np.concatenate(plane)) for plane in planes)
+        apart = {self._viewpoint(kept, _APART_M, _APART_RAD): kept for kept in views}.values()
+        planes = zip(*(self._cells(kept) for kept in apart), strict=True)
+        looked, reached = (np.unique(np.concatenate(plane), axis=0) for plane in planes)
         pose = self._anchors[first.anchor_id].pose_in_map
         until = max(int(kept.group["until"][kept.row]) for kept in views)
         where = (first.agent_id, first.map_id, first.stamp_ns, until)
-        return StoredCells(*where, first.anchor_id, pose, pack((looked, reached)))
+        return StoredCells(*where, first.anchor_id, pose, pack(block_of(looked, reached)))
 
-    def _cells(self, kept: _Kept) -> Cells:
+    def _cells(self, kept: _Kept) -> tuple[Cells, Cells]:
         """The cells whose centres a view saw, and those that sight reached."""
         rotation, position = (part[0] for part in self._poses(kept.group, np.array([kept.row])))
         rows, cols = kept.shape
@@ -242,22 +242,23 @@ class Coverage:
         rays = np.stack([u * half[0], v * half[1], np.ones_like(u)], axis=-1) * (depth[..., None] + BLOCKED_M)
         ends = rays[depth > 0] @ rotation.T + position
         if not len(ends):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            return np.zeros((0, 3), np.int64), np.zeros((0, 3), np.int64)
         low, high = np.minimum(ends.min(axis=0), position), np.maximum(ends.max(axis=0), position)
-        axes = [np.arange(np.floor(a / CELL_M), np.floor(b / CELL_M) + 1) for a, b in zip(low, high, strict=True)]
-        centres = (np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3) + 0.5) * CELL_M
+        axes = [np.arange(a, b + 1) for a, b in zip(*cells_of(np.stack([low, high])).tolist(), strict=True)]
+        cells = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+        centres = centres_of(cells)
         numbers = np.array([kept.row])
         looked = self._sees(kept.group, numbers, (rows, cols), centres, -BLOCKED_M)[0]
         reached = self._sees(kept.group, numbers, (rows, cols), centres[looked], 0.0)[0]
-        return codes_of(centres[looked]), codes_of(centres[looked][reached])
+        return cells[looked], cells[looked][reached]
 
-    def _viewpoint(self, kept: _Kept) -> _Viewpoint:
-        """From where a view was taken, to a metre and 30 degrees."""
+    def _viewpoint(self, kept: _Kept, size_m: float = 1.0, turn_rad: float = _TURN_RAD) -> _Viewpoint:
+        """From where a view was taken, coarse."""
         pose = self._anchors.in_map(kept.view.anchor_id, kept.view.sensor_in_anchor)
-        x, y, z = (math.floor(c) for c in pose.position)
+        x, y, z = (math.floor(c / size_m) for c in pose.position)
         ahead = rotation_matrices(np.array([pose.orientation]))[0][:, 2]
-        turn = math.floor(math.atan2(ahead[1], ahead[0]) / _TURN_RAD)
-        return kept.view.map_id, x, y, z, turn, math.floor(math.asin(max(-1.0, min(1.0, ahead[2]))) / _TURN_RAD)
+        turn = math.floor(math.atan2(ahead[1], ahead[0]) / turn_rad)
+        return kept.view.map_id, x, y, z, turn, math.floor(math.asin(max(-1.0, min(1.0, ahead[2]))) / turn_rad)
 
     def _look(
         self,

@@ -50,6 +50,7 @@ from r4_ros.memory.store import (
     KeptFrame,
     MemoryStore,
     SessionRecord,
+    StoredCells,
     StoredEntry,
     StoredEpisode,
     StoredEvent,
@@ -342,6 +343,19 @@ def test_episodes_are_kept_once(store: MemoryStore) -> None:
     assert store.episodes(20, 30) == [] and store.revision() == 9
 
 
+def test_minutes_are_kept_and_depth_that_they_tell_goes(open_store: OpenStore) -> None:
+    store = open_store()
+    for number in (1, 2, 3):
+        store.write_frame(change(number, number * S, anchor=anchor(0) if number == 1 else None))
+    minute = StoredCells("r1", "home", S, 2 * S, 0, Pose((1.5, 0, 0), TURN), b"cells")
+    store.settle_views(minute, settled=(1, 2), dropped=(1,))
+    store.close()
+    again = open_store()
+    assert [(v.frame_id, v.settled) for v in again.views()] == [(2, True), (3, False)]
+    assert list(again.cells()) == [minute]
+    assert [r.stamp_ns for r in again.trail("r1", 0, 0, 9 * S)] == [S, 2 * S, 3 * S]
+
+
 def test_regions_are_replaced(store: MemoryStore) -> None:
     kitchen = Region("kitchen", ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0)), 0.0, 2.0, "home")
     store.set_regions([Region("a", ((0, 0), (1, 0), (1, 1)))], 3)
@@ -429,7 +443,7 @@ def test_late_descriptions_are_written_with_what_they_make_of_entries_or_not_at_
     assert store.revision() == 2
 
 
-def test_history_is_dropped_oldest_first_and_one_frame_a_second_stays(open_store: OpenStore) -> None:
+def test_history_is_dropped_oldest_first_and_the_trail_stays(open_store: OpenStore) -> None:
     store = open_store()
     seen = ((Observation(0, "mug", Box(Pose(), (1, 1, 1))), 0),)
     store.write_frame(change(1, S, anchor=anchor(0), entries=(EntryChange(None, entry(0)),), observations=seen))
@@ -438,14 +452,14 @@ def test_history_is_dropped_oldest_first_and_one_frame_a_second_stays(open_store
     store.write_frame(change(9, 7, agent="r2", observations=seen))
     assert store.oldest_history() == {("r2", 0): 7, ("r1", 0): S} and store.dropped() == Dropped(0, 0, 0)
     some = store.drop_history("r1", 0, 2 * S + 1, 3)
-    assert some == Dropped(3, 2, S + S // 2 + 1)
+    assert some == Dropped(3, 1, S + S // 2 + 1)
     more = store.drop_history("r1", 0, 2 * S + 1, 99)
     assert more == Dropped(2, 0, 2 * S + 1) and store.drop_history("r1", 0, 2 * S + 1, 99) == Dropped(0, 0, 0)
     store.close()
     again = open_store()
-    assert again.dropped() == Dropped(5, 2, 2 * S + 1) and again.pruned_before() == {("r1", 0): 2 * S + 1}
+    assert again.dropped() == Dropped(5, 1, 2 * S + 1) and again.pruned_before() == {("r1", 0): 2 * S + 1}
     assert again.oldest_history() == {("r2", 0): 7, ("r1", 0): 2 * S + S // 4}
-    assert [r.stamp_ns for r in again.trail("r1", 0, 0, 2 * S)] == [S, S + 3 * S // 4]
+    assert [r.stamp_ns for r in again.trail("r1", 0, 0, 2 * S)] == [S, S + S // 2, S + 3 * S // 4]
     assert again.counts()["observation"] == 4 and list(again.entries()) == [entry(0)] and again.problems() == []
     assert 0 < again.used_bytes() <= again.size_bytes()
 

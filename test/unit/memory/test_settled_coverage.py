@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from r4_ros.core.model import FOREVER, Pose, Query, Reference, Region, SpatialConstraint
 from r4_ros.memory import cells
-from r4_ros.memory.cells import CELL_M, MINUTE_NS, centres_of, codes_of, pack, unpack
+from r4_ros.memory.cells import CELL_M, MINUTE_NS, NOTHING, block_of, cells_of, centres_of, pack, union, unpack
 from r4_ros.memory.coverage import Coverage
 
 S = 1_000_000_000
@@ -57,13 +57,20 @@ points = st.lists(st.tuples(*[st.floats(-900, 900)] * 3), min_size=1, max_size=4
 
 @given(points, points)
 def test_packed_cells_come_back(looked: Any, more: Any) -> None:
-    a, b = (np.unique(codes_of(np.array(p)[:, :3] % 30)) for p in (looked, more))
-    for got, want in zip(unpack(pack((a, b))), (a, b), strict=True):
-        np.testing.assert_array_equal(got, want)
-    both = np.union1d(a, b)
-    np.testing.assert_array_equal(codes_of(centres_of(both)), both)
-    nothing = np.zeros(0, np.int64)
-    assert all(len(part) == 0 for part in unpack(pack((nothing, nothing))))
+    a, b = (np.unique(cells_of(np.array(p) % 30 - 15), axis=0) for p in (looked, more))
+    came = unpack(pack(block_of(a, b)))
+    for plane, want in enumerate((a, b)):
+        np.testing.assert_array_equal(came.cells(plane), want)
+        assert came.has(want, plane).all()
+    assert not came.has(a + 100, 0).any()
+    both = union([block_of(a, a), block_of(b, b)])
+    np.testing.assert_array_equal(both.cells(1), np.unique(np.concatenate([a, b]), axis=0))
+    np.testing.assert_array_equal(cells_of(centres_of(a)), a)
+
+
+def test_nothing_looked_at_is_nothing() -> None:
+    nothing = unpack(pack(NOTHING))
+    assert not nothing.has(np.zeros((1, 3), np.int64), 0).any() and union([NOTHING, nothing]).bits.size == 0
 
 
 def test_settled_minutes_say_what_their_views_did(soon: None, memory: Any, robot: Any) -> None:
@@ -97,7 +104,7 @@ def test_cells_agree_with_exact_views_but_for_their_edges(soon: None, memory: An
         exact.add(view)
     settle(memory, 2000, robot)
     assert len(memory._coverage.past) >= 9
-    probes = centres_of(codes_of(rng.uniform((-4, -4, 0), (4, 4, 2), (500, 3))))
+    probes = centres_of(cells_of(rng.uniform((-4, -4, 0), (4, 4, 2), (500, 3))))
     for plane, clearance in ((False, -0.3), (True, 0.0)):
         was = exact.last_looks("r1/0", probes, 0, 600 * S, (), clearance) >= 0
         now = memory._coverage.past.last_looks("r1/0", probes, 0, 600 * S, (), plane) >= 0
@@ -159,5 +166,5 @@ def test_a_camera_that_rests_holds_nothing_up(soon: None, memory: Any, robot: An
 
 def test_cells_are_half_a_metre() -> None:
     assert CELL_M == 0.5 and cells.MINUTE_NS == 60 * S
-    assert len(np.unique(codes_of(np.array([[0.1, 0.1, 0.1], [0.4, 0.4, 0.4]])))) == 1
-    assert len(np.unique(codes_of(np.array([[-0.1, 0, 0], [0.1, 0, 0]])))) == 2
+    assert len(np.unique(cells_of(np.array([[0.1, 0.1, 0.1], [0.4, 0.4, 0.4]])), axis=0)) == 1
+    assert len(np.unique(cells_of(np.array([[-0.1, 0, 0], [0.1, 0, 0]])), axis=0)) == 2
