@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from r4_ros.cli.embedding import AUTO, embedder_for
+from r4_ros.cli.embedding import HELP as EMBEDDER_HELP
 from r4_ros.core.errors import InvalidArgument, R4Error, Unavailable
 from r4_ros.core.model import NS_PER_S, Answer, Question
 from r4_ros.core.template import DESCRIBED_BY
@@ -37,7 +39,7 @@ def ask(
     ego: Annotated[str, typer.Option(help="the agent that 'me' is", metavar="AGENT")] = "",
     agents: Annotated[str, typer.Option(help="only what these saw, separated by commas")] = "",
     timezone: Annotated[str, typer.Option(help="of clock times, like Europe/Berlin; default: UTC")] = "",
-    embedder: Annotated[str, typer.Option(help="minilm, or none: only equal words match")] = "minilm",
+    embedder: Annotated[str, typer.Option(help=EMBEDDER_HELP)] = AUTO,
     deadline: Annotated[float, typer.Option(help="seconds for an answer", min=0.1, max=600.0)] = 10.0,
     trace: Annotated[bool, typer.Option(help="show how the answer was found")] = False,
     ros: Annotated[bool, typer.Option("--ros", help="ask the running reasoner node instead of a file")] = False,
@@ -59,13 +61,12 @@ def ask(
 
 
 def _open(db: Path, embedder: str) -> Library:
-    from r4_ros.adapters.embedders import make_embedder
     from r4_ros.core.config import MemoryConfig
     from r4_ros.memory.library import open_library
 
     if not db.exists():
         raise InvalidArgument(f"{db} isn't there: make it with `r4 replay` or `r4 sim`, or name another with --db")
-    return open_library(db, MemoryConfig(), make_embedder(embedder), read_only=True)
+    return open_library(db, MemoryConfig(), embedder_for(db, embedder), read_only=True)
 
 
 def _from_file(library: Library, now: str) -> Callable[[Question], Answer]:

@@ -135,6 +135,7 @@ def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
 
 
 def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> None:
+    from r4_ros.cli.embedding import embedder_for
     from r4_ros.core.config import MemoryConfig
     from r4_ros.core.errors import StoreError
     from r4_ros.core.model import CorrectionKind, EntryCorrection
@@ -142,7 +143,7 @@ def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **m
 
     if not db.is_file():
         raise StoreError(f"{db}: there is no such database; check the path")
-    with open_library(db, MemoryConfig(), _embedder(kind)) as library:
+    with open_library(db, MemoryConfig(), embedder_for(db) if kind == "RENAME" else None) as library:
         known = [entry.entry_id for entry in library.entries()]
         known += [m.merged_id for m in library.merges() if not m.undone_by]
         ids = dict(zip(("entry_id", "other_id"), (_whole(known, entry) for entry in entries), strict=False))
@@ -160,12 +161,6 @@ def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **m
         print(f"  {one['entry_id']}  {one['label']}  at ({', '.join(f'{v:.2f}' for v in one['position'])})")
     for entry_id in receipt.removed:
         print(f"  {entry_id}  is shown no more")
-
-
-def _embedder(kind: str) -> Any:
-    from r4_ros.adapters.embedders import make_embedder
-
-    return make_embedder("minilm") if kind == "RENAME" else None
 
 
 def _whole(known: list[str], text: str) -> str:

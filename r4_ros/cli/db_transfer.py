@@ -14,7 +14,6 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from r4_ros.core.ports import Embedder
     from r4_ros.memory.transfer import Imported
 
 Db = Annotated[Path, typer.Option("--db", help="the memory's SQLite file")]
@@ -80,31 +79,25 @@ def import_(
         str,
         typer.Option(
             "--embedder",
-            help="who gives labels without a vector theirs: auto (minilm unless r4 exported it), minilm, none",
+            help="who gives labels without a vector theirs: auto (the memory's own unless r4 exported them), "
+            "minilm, multilingual, st:NAME, none",
         ),
     ] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Build a memory from JSON Lines as its node would; a bad line is refused and counted, the rest goes on."""
+    from r4_ros.cli.embedding import embedder_for
     from r4_ros.core.config import MemoryConfig
-    from r4_ros.core.errors import InvalidArgument
     from r4_ros.memory.library import open_library
     from r4_ros.memory.transfer import Importer
 
-    if embedder not in ("auto", "minilm", "none"):
-        raise InvalidArgument(f"--embedder must be auto, minilm or none, not '{embedder}'")
+    named = embedder_for(db, embedder)
     with _reading(source) as lines, open_library(db, replace(MemoryConfig(), writer_silence_s=0.0)) as library:
-        importer = Importer(library, lambda: _embedder(embedder), exported_too=embedder == "minilm")
+        importer = Importer(library, lambda: named, exported_too=embedder not in ("auto", "none"))
         done = importer.read(_with_progress(lines, "importing"), strict)
     _tell(done, db, as_json)
     if done.refused and not done.frames + done.episodes + done.regions:
         raise typer.Exit(1)
-
-
-def _embedder(name: str) -> Embedder | None:
-    from r4_ros.adapters.embedders import make_embedder
-
-    return make_embedder("minilm" if name == "auto" else name)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def sim(
     db: Annotated[
         Path | None, typer.Option(help="keep the memory in this new file; default: a temporary", metavar="FILE")
     ] = None,
-    embedder: Annotated[str, typer.Option(help="minilm or none")] = "minilm",
+    embedder: Annotated[str, typer.Option(help="minilm, multilingual, st:NAME or none")] = "minilm",
     as_json: AsJson = False,
 ) -> None:
     """Drive robots through the simulated apartment and hold what the memory makes of it against the truth."""

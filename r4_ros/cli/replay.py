@@ -46,7 +46,7 @@ def replay(
         str, typer.Option(help="detector, label_image, sam2, grounded, clusters; default: as the input allows")
     ] = "",
     legend: Annotated[Path | None, typer.Option(help="names of the label image's ids, JSON or YAML")] = None,
-    embedder: Annotated[str, typer.Option(help="minilm or none")] = "minilm",
+    embedder: Annotated[str, typer.Option(help="minilm, multilingual, st:NAME or none")] = "minilm",
     map_frame: Annotated[str, typer.Option(help="fixed frame, z up")] = "map",
     odom_frame: Annotated[str, typer.Option(help="continuous frame; '': none")] = "odom",
     base_frame: Annotated[str, typer.Option(help="robot frame; '': the camera's")] = "base_link",

@@ -39,7 +39,7 @@ def sim(
     drift: Annotated[float, typer.Option(help="odometry error as a share of the way", min=0, max=0.5)] = 0.0,
     speed: Annotated[float, typer.Option(help="publishing: times as fast as real time; 0: at once", min=0)] = 1.0,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="publishing: wait for each frame's ack")] = False,
-    embedder: Annotated[str, typer.Option(help="with --db: minilm or none")] = "minilm",
+    embedder: Annotated[str, typer.Option(help="with --db: minilm, multilingual, st:NAME or none")] = "minilm",
     legend: Annotated[
         Path | None, typer.Option(help="write the names of the label image's ids (JSON)", metavar="FILE")
     ] = None,

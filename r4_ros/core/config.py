@@ -126,7 +126,10 @@ class PerceptionConfig:
         0.99, "/diagnostics tells an error where a larger share is refused", low=0.0, high=1.0, live=True
     )
     annotate: bool = param(True, "publish an annotated image while somebody subscribes", live=True)
-    embedder: str = param("minilm", "text embedder", choices=("minilm", "none"))
+    embedder: str = param(
+        "minilm",
+        "text embedder: minilm; multilingual; none; st:NAME, a sentence-transformers model on the hub or in a folder",
+    )
     crops: bool = param(True, "send pictures of things to memory")
     crop_period_s: float = param(30.0, "a fresh picture of a thing in view after", unit="s", low=1.0)
     vision: str = param(
@@ -169,7 +172,7 @@ class MemoryConfig:
         "normal", "normal: survives kill -9; full: also power loss (an fsync a commit)", choices=("normal", "full")
     )
     regions_file: str = param("", "YAML with named polygons of the map; empty: none")
-    embedder: str = param("minilm", "text embedder for queries, the same as in perception", choices=("minilm", "none"))
+    embedder: str = param("minilm", "text embedder for queries, the same as in perception")
     epsilon_min_m: float = param(0.3, "association distance, lower limit", unit="m", low=0.0)
     epsilon_max_m: float = param(1.0, "association distance, upper limit", unit="m", low=0.0)
     epsilon_extent: float = param(0.5, "association distance as a share of the largest extent", low=0.0)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from r4_ros.adapters.embedders import make_embedder
-from r4_ros.adapters.minilm import DIMENSION, MiniLm
+from r4_ros.adapters import multilingual
+from r4_ros.adapters.embedders import embedder_of, make_embedder
+from r4_ros.adapters.minilm import DIMENSION, NAME, MiniLm
+from r4_ros.adapters.sentence_embedder import SentenceEmbedder
 from r4_ros.core.errors import InvalidArgument
 
 embedder = MiniLm()
@@ -38,3 +40,11 @@ def test_names() -> None:
     assert isinstance(make_embedder("minilm"), MiniLm)
     with pytest.raises(InvalidArgument, match="minilm"):
         make_embedder("word2vec")
+
+
+def test_a_memory_s_embedder_is_found_by_the_name_of_its_vectors() -> None:
+    assert isinstance(embedder_of([]), MiniLm) and isinstance(embedder_of(["b", NAME]), MiniLm)
+    assert isinstance(embedder_of(["unheard of"]), MiniLm)
+    assert isinstance(embedder_of([multilingual.NAME]), multilingual.Multilingual)
+    named = embedder_of(["st:intfloat/e5-small"])
+    assert isinstance(named, SentenceEmbedder) and named.name == "st:intfloat/e5-small"

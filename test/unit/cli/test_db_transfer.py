@@ -159,7 +159,7 @@ def test_what_writes_is_refused_while_a_node_runs(memory_file: Path, tmp_path: P
 
 
 def test_corrections_from_the_command_line(memory_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("r4_ros.cli.db_correct._embedder", lambda kind: None)
+    monkeypatch.setattr("r4_ros.cli.embedding.embedder_for", lambda db: None)
     with open_library(memory_file, MemoryConfig(), read_only=True) as library:
         (entry,) = library.entries()
     options = ("--db", memory_file, "--source", "anna")
