@@ -21,7 +21,7 @@ class VectorModel:
         if self._names and embedder.name not in self._names and not read_only:
             raise InvalidArgument(
                 f"{path} holds vectors of {self._listed()}, and the embedder here is '{embedder.name}': open it with "
-                "the one that it was made with, or bring it over once with r4 db reindex"
+                "the one that it was made with, or carry it over: r4 db export, then r4 db import --embedder"
             )
         self._names.add(embedder.name)
 
