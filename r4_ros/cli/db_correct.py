@@ -70,9 +70,28 @@ def pin(
     _correct(db, source, as_json, "PIN", entry, position=at)
 
 
-def forget(entry: Id, db: Db = Path("r4.db"), source: Source = "", as_json: AsJson = False) -> None:
+def forget(
+    entry: Id,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="also from the file: sightings, pictures, words; can't be undone")
+    ] = False,
+    db: Db = Path("r4.db"),
+    source: Source = "",
+    as_json: AsJson = False,
+) -> None:
     """Take it out of all answers, with its events."""
-    _correct(db, source, as_json, "FORGET", entry)
+    from r4_ros.core.model import FOREVER
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    removed = _correct(db, source, as_json, "FORGET", entry)
+    if erase:
+        store = SqliteStore(db)
+        try:
+            erased = store.erase(FOREVER, removed)
+        finally:
+            store.close()
+        if not as_json:
+            print(f"  erased, with {erased.observations:,} observations")
 
 
 def undo(
@@ -134,7 +153,8 @@ def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
         print(f"{row['part']} ({row['label']}) is {row['entry_id']}: {row['reason']}, at {row['stamp']}{undone}")
 
 
-def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> None:
+def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> tuple[str, ...]:
+    """Say it, and what became of it; gives the ids of what is shown no more."""
     from r4_ros.cli.embedding import embedder_for
     from r4_ros.core.config import MemoryConfig
     from r4_ros.core.errors import StoreError
@@ -155,12 +175,13 @@ def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **m
     if as_json:
         found = {"correction_id": receipt.correction_id, "revision": receipt.revision}
         print(json.dumps({**found, "changed": changed, "removed": receipt.removed}, ensure_ascii=False))
-        return
+        return receipt.removed
     print(f"correction {receipt.correction_id}")
     for one in changed:
         print(f"  {one['entry_id']}  {one['label']}  at ({', '.join(f'{v:.2f}' for v in one['position'])})")
     for entry_id in receipt.removed:
         print(f"  {entry_id}  is shown no more")
+    return receipt.removed
 
 
 def _whole(known: list[str], text: str) -> str:

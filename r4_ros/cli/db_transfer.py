@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -163,6 +164,9 @@ def prune(
         ),
     ] = "",
     max_mb: Annotated[float | None, typer.Option("--max-mb", min=0, help="drop the oldest until it fits")] = None,
+    forgotten: Annotated[
+        str, typer.Option("--forgotten-before", help="erase for good what people forgot before: a date, or an age")
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be dropped")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -171,10 +175,15 @@ def prune(
     from r4_ros.core.model import FOREVER
     from r4_ros.memory.sqlite_store import SqliteStore
 
-    if not before and max_mb is None:
-        raise InvalidArgument("say what may go: --observations-before or --max-mb")
+    if not before and max_mb is None and not forgotten:
+        raise InvalidArgument("say what may go: --observations-before, --max-mb or --forgotten-before")
+    if forgotten and (before or max_mb is not None or dry_run):
+        raise InvalidArgument("--forgotten-before erases for good; give it alone")
     if not db.is_file():
         raise StoreError(f"{db}: there is no such database; check the path")
+    if forgotten:
+        _erase(db, stamp_of(forgotten, time.time_ns()), as_json)
+        return
     store = SqliteStore(db)
     try:
         newest = max((session.newest_ns for session in store.sessions()), default=0)
@@ -194,6 +203,18 @@ def prune(
         print(
             f"r4: more than {max_mb:g} MB remain: entries, events, views and anchors are never dropped", file=sys.stderr
         )
+
+
+def _erase(db: Path, before_ns: int, as_json: bool) -> None:
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    store = SqliteStore(db)
+    try:
+        erased = store.erase(before_ns)
+    finally:
+        store.close()
+    told = f"{db}: erased {erased.entries:,} entries with {erased.observations:,} observations"
+    print(json.dumps({"db": str(db), **asdict(erased)}) if as_json else told)
 
 
 def stamp_of(text: str, newest_ns: int) -> int:

@@ -41,7 +41,10 @@ class EntryCorrection:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionRecord:
-    """A correction as it is kept. ``entries``: ids of all that it touched; ``undone_by``: the UNDO (0: it holds)."""
+    """A correction as it is kept. ``entries``: ids of all that it touched; ``undone_by``: the UNDO (0: it holds).
+
+    ``undone_by`` -1: what it was about is erased, and what was said with it.
+    """
 
     correction_id: int
     stamp_ns: int

@@ -40,7 +40,7 @@ class Said:
         slot_of = self._index.slots
         for record in records:
             said = record.correction
-            if said.kind is CorrectionKind.UNDO:
+            if said.kind is CorrectionKind.UNDO or record.undone_by < 0:
                 continue
             slot = slot_of[said.entry_id]
             if not record.undone_by:

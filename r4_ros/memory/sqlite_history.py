@@ -13,6 +13,7 @@ from r4_ros.core.geometry import compose
 from r4_ros.core.model import NO_COVARIANCE, Anchor, CorrectionRecord, Embedding, Frame, Observation, View, Visibility
 from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.codec import unpack_box, unpack_depth, unpack_known_pose, unpack_matrix3, unpack_pose, unpack_vector
+from r4_ros.memory.sqlite_erase import ERASED
 from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.sqlite_shifts import Shifts
 from r4_ros.memory.store import KeptFrame
@@ -44,7 +45,7 @@ class History:
             yield from self._corrected(before_frame=row[0])
             observations: tuple[Observation, ...] = ()
             if group is not None and group[0] == row[0]:
-                observations = tuple(self._observation(r) for r in group[1])
+                observations = tuple(self._observation(r) for r in group[1] if r[5] != ERASED)
                 group = next(groups, None)
             yield self._frame(row, observations)
         yield from self._corrected(before_frame=None)

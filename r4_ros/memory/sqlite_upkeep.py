@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from r4_ros.memory.merge_records import AnchorChange, MergeRecord
 from r4_ros.memory.sqlite_columns import entry_batches, vector_batches
 from r4_ros.memory.sqlite_crops import CropTable
 from r4_ros.memory.sqlite_entries import EntryTable
+from r4_ros.memory.sqlite_erase import ERASED, Erased, erase
 from r4_ros.memory.sqlite_file import Row, SqliteFile
 from r4_ros.memory.sqlite_merges import MergeTable
 from r4_ros.memory.sqlite_parts import LAST_IN_ENTRY
@@ -128,8 +129,23 @@ class SqliteUpkeep:
         )
 
     def _said(self) -> list[tuple[int, CorrectionRecord]]:
-        """All corrections, oldest first, each with the frame after which it was made."""
-        return [(row[-1], _record(row)) for row in self._file.execute(_RECORDS)]
+        """All corrections but of what was erased, oldest first, each with the frame after which it was made."""
+        rows = self._file.execute(_RECORDS)
+        numbers = {row[0]: n for n, row in enumerate((r for r in rows if r[7] != ERASED), start=1)}
+        records = [(row[-1], _record(row)) for row in rows if row[0] in numbers]
+        return [
+            (
+                frame,
+                replace(r, correction=replace(r.correction, correction_id=numbers.get(r.correction.correction_id, 0))),
+            )
+            for frame, r in records
+        ]
+
+    def erase(self, before_ns: int, only: Collection[str] = ()) -> Erased:
+        """Erase for good what was forgotten before a time, or these entries of it; see ``sqlite_erase``."""
+        erased = erase(self._file, before_ns, only)
+        self._entries.forget_unwritten()
+        return erased
 
     def write_anchor_correction(self, change: AnchorChange) -> None:
         """Write all of a change, with a record of it and of each merge, or nothing; durable on return."""

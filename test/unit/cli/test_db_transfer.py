@@ -221,3 +221,16 @@ def test_what_the_memory_merged_is_listed_and_taken_apart(tmp_path: Path) -> Non
     assert {e["entry_id"] for e in json.loads(run(*split).stdout)["changed"]} == {merge["entry_id"], merge["part"]}
     assert "taken apart by correction 1" in run("correct", "merges", "--db", db).stdout
     assert "shown no more" in run("correct", "undo", "--db", db).stdout
+
+
+def test_what_is_forgotten_can_be_erased(memory_file: Path) -> None:
+    with open_library(memory_file, MemoryConfig(), read_only=True) as library:
+        (entry,) = library.entries()
+    with pytest.raises(InvalidArgument, match="give it alone"):
+        run("prune", "--db", memory_file, "--forgotten-before", "1d", "--dry-run")
+    shown = run("correct", "forget", entry.entry_id, "--db", memory_file, "--erase").stdout
+    assert "is shown no more" in shown and "erased, with 200 observations" in shown
+    told = json.loads(run("prune", "--db", memory_file, "--forgotten-before", "0d", "--json").stdout)
+    assert (told["entries"], told["observations"]) == (0, 0)
+    with open_library(memory_file, MemoryConfig(), read_only=True) as library:
+        assert library.entries() == [] and library.info()["rows"]["entry"] == 0  # type: ignore[index]
