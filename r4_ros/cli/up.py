@@ -53,6 +53,9 @@ def register(app: typer.Typer) -> None:
         ] = "",
         params: Annotated[Path | None, typer.Option(help="ROS parameter file")] = None,
         sim_time: Annotated[bool, typer.Option("--sim-time", help="take the time from /clock")] = False,
+        camera: Annotated[
+            str, typer.Option(help="name of this camera, where a robot has several: start perception once for each")
+        ] = "",
         detector: Annotated[Path | None, typer.Option(help="ONNX detector")] = None,
         label_image: Annotated[bool, typer.Option("--label-image", help="segments come from a label image")] = False,
         compressed: Annotated[bool, typer.Option("--compressed", help="subscribe to compressed colour images")] = False,
@@ -90,6 +93,7 @@ def register(app: typer.Typer) -> None:
                 db=db,
                 params=params,
                 sim_time=sim_time,
+                camera=camera,
                 detector=detector,
                 segmenter="label_image" if label_image else "",
                 compressed=compressed,

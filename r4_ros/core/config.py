@@ -62,6 +62,17 @@ class PerceptionConfig:
     device: str = param("auto", "where torch models run: auto, cuda, cuda:1, cpu")
     compile_models: bool = param(False, "torch.compile for image encoders, where CUDA and Triton are")
     label_legend: str = param("", "JSON or YAML file id -> name for the label image; empty: names on label/label_info")
+    label_encoding: str = param(
+        "id",
+        "what a label image's pixels hold: an id in one channel, an id in three (r + 256 g + 65536 b), or what "
+        "Gazebo's panoptic camera gives (instance r + 256 g, named by its class b)",
+        choices=("id", "rgb", "gazebo"),
+    )
+    label_kind: str = param(
+        "instances",
+        "whether equal ids are one thing, or a class whose connected regions are things",
+        choices=("instances", "classes"),
+    )
     compressed: bool = param(False, "subscribe to color/image_raw/compressed instead of color/image_raw")
     depth_source: str = param(
         "image", "where depth comes from: depth/image_raw, or the point cloud on cloud", choices=("image", "cloud")

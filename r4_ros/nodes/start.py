@@ -17,7 +17,10 @@ MEMORY_TOPICS = ("memory/acks", "memory/entries", "memory/entries_delta", "memor
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Which nodes, and how; empty values leave a node's own default. ``remaps``: perception's topics."""
+    """Which nodes, and how; empty values leave a node's own default. ``remaps``: perception's topics.
+
+    ``camera``: of a robot with several; the node's name ends with it, so that they are told apart.
+    """
 
     only: Sequence[str] = ()
     namespace: str = ""
@@ -27,6 +30,7 @@ class StartOptions:
     db: Path | None = None
     params: Path | None = None
     sim_time: bool = False
+    camera: str = ""
     detector: Path | None = None
     segmenter: str = ""
     compressed: bool = False
@@ -49,6 +53,8 @@ def ros_arguments(name: str, options: StartOptions) -> list[str]:
     """What stands behind ``--ros-args`` for one node."""
     args: list[str] = []
     remaps = dict(options.remaps) if name == "perception" else {}
+    if name == "perception" and options.camera:
+        args += ["-r", f"__node:=perception_node_{options.camera}"]
     if options.namespace:
         namespace = options.namespace.strip("/")
         args += ["-r", f"__ns:=/{namespace}"]
@@ -87,6 +93,8 @@ def _parameters(name: str, options: StartOptions) -> dict[str, str]:
 
 def _perception_parameters(options: StartOptions) -> dict[str, str]:
     values: dict[str, str] = {}
+    if options.camera:
+        values["camera"] = _text(options.camera)
     if options.detector is not None:
         values.update(segmenter=_text("detector"), detector_model=_text(str(options.detector.resolve())))
     if options.segmenter:

@@ -77,17 +77,23 @@ def decode_depth(message: Any) -> Float32Array:
     raise _unknown("depth", str(message.encoding), ("16UC1", "mono16", "32FC1"))
 
 
-def decode_labels(message: Any) -> npt.NDArray[np.int32]:
-    """int32 [H, W] instance ids of a label image (8, 16 or 32 bits an id; raw, or png of 8 or 16 bits)."""
+def decode_labels(message: Any, encoding: str = "id") -> npt.NDArray[np.int32]:
+    """int32 [H, W] ids of a label image (8, 16 or 32 bits an id; raw, or png of 8 or 16 bits).
+
+    encoding: as the parameter label_encoding; other than 'id', ids are of 24 bits, r + 256 g + 65536 b.
+    """
+    if encoding != "id":
+        r, g, b = np.moveaxis(decode_color(message).astype(np.int32), 2, 0)
+        return np.asarray(r | g << 8 | b << 16, np.int32)
     if hasattr(message, "format"):
         pixels = _unpack(bytes_of(message), cv2.IMREAD_UNCHANGED)
         if pixels.ndim != 2 or pixels.dtype not in (np.uint8, np.uint16):
             raise _unknown("label", str(message.format), ("png with one channel of 8 or 16 bits",))
         return pixels.astype(np.int32)
-    encoding = str(message.encoding)
-    if encoding not in RAW_LABELS:
-        raise _unknown("label", encoding, RAW_LABELS)
-    return _raw(message, RAW_LABELS[encoding]).astype(np.int32, copy=False)
+    kind = str(message.encoding)
+    if kind not in RAW_LABELS:
+        raise _unknown("label", kind, (*RAW_LABELS, "label_encoding rgb or gazebo for three channels"))
+    return _raw(message, RAW_LABELS[kind]).astype(np.int32, copy=False)
 
 
 def _compressed_depth(form: str, data: npt.NDArray[np.uint8]) -> Float32Array:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 import yaml
@@ -14,11 +15,18 @@ from scipy import ndimage
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.ports import RgbdImage, Segment
 
+SPECK_PIXELS = 12
 TABLE_LIMIT = 1 << 20  # larger ids are looked up by sorting instead of by a table
 
 
 class LabelSegmenter:
-    """One segment for each id of the label image that the legend names. Implements core.ports.Segmenter."""
+    """One segment for each id of the label image that the legend names. Implements core.ports.Segmenter.
+
+    classes: ids are kinds of things; each connected region of one is a thing.
+    """
+
+    def __init__(self, classes: bool = False) -> None:
+        self._classes = classes
 
     def load(self) -> None:
         """Nothing to load."""
@@ -34,11 +42,30 @@ class LabelSegmenter:
                 rows, columns = window
                 mask = compact[window] == number
                 label = image.legend[ids[number - 1]]
-                segments.append(Segment(label, 1.0, columns.start, rows.start, mask))
+                whole = Segment(label, 1.0, columns.start, rows.start, mask)
+                segments += _regions(whole) if self._classes else [whole]
         return segments
 
     def close(self) -> None:
         """Nothing to free."""
+
+
+def _regions(segment: Segment) -> list[Segment]:
+    """The connected regions of a segment, from the left, without specks."""
+    count, regions, stats, _ = cv2.connectedComponentsWithStats(segment.mask.view(np.uint8), connectivity=8)
+    found: list[Segment] = []
+    for number in range(1, count):
+        left, top, width, height, area = (int(v) for v in stats[number])
+        if area >= SPECK_PIXELS:
+            mask = regions[top : top + height, left : left + width] == number
+            found.append(Segment(segment.label, segment.confidence, segment.left + left, segment.top + top, mask))
+    return sorted(found, key=lambda s: (s.left, s.top))
+
+
+def named_by_class(labels: npt.NDArray[np.int32], legend: dict[int, str]) -> dict[int, str]:
+    """Names of the ids of a panoptic image, whose class stands in the upper 8 of their 24 bits."""
+    ids = [int(id_) for id_ in np.unique(labels)]
+    return {id_: legend[id_ >> 16] for id_ in ids if id_ >> 16 in legend}
 
 
 def load_legend(path: str | Path) -> dict[int, str]:

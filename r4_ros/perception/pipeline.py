@@ -20,7 +20,7 @@ from r4_ros.perception.clouds import cloud_depth, decode_cloud
 from r4_ros.perception.color import MAX_SAMPLES, color_names, white_level
 from r4_ros.perception.images import decode_color, decode_depth, decode_labels
 from r4_ros.perception.keyframes import Keyframes
-from r4_ros.perception.label_segmenter import LabelSegmenter
+from r4_ros.perception.label_segmenter import LabelSegmenter, named_by_class
 from r4_ros.perception.lift import Lifted, lift, measured_area
 from r4_ros.perception.registration import along_axis, pinhole, rectify, register
 from r4_ros.perception.views import view_of
@@ -91,13 +91,16 @@ class Pipeline:
             measured = decode_cloud(capture.depth) if capture.depth_camera is None else decode_depth(capture.depth)
             labels = None
             if capture.labels is not None:
-                labels = decode_labels(capture.labels)
+                labels = decode_labels(capture.labels, self.config.label_encoding)
                 _checked(camera, labels.shape, "label")
         with self._stage("register"):
             depth, spacing = self._registered(measured, capture, pinhole(camera), camera)
             color = rectify(camera, color, smooth=True)
             labels = None if labels is None else rectify(camera, labels, smooth=False)
-        return RgbdImage(color, depth, pinhole(camera), labels, capture.legend, spacing)
+        legend = capture.legend
+        if labels is not None and self.config.label_encoding == "gazebo":
+            legend = named_by_class(labels, legend)
+        return RgbdImage(color, depth, pinhole(camera), labels, legend, spacing)
 
     def _registered(
         self, measured: Float32Array, capture: Capture, flat: Intrinsics, camera: Intrinsics
@@ -229,7 +232,9 @@ def _pixels(color: npt.NDArray[np.uint8], lifted: Lifted) -> npt.NDArray[np.uint
 
 def make_segmenter(config: PerceptionConfig, detector: Callable[[], Segmenter]) -> Segmenter:
     """The segmenter that the config names; ``detector`` makes the one that needs a model."""
-    return LabelSegmenter() if config.segmenter == "label_image" else detector()
+    if config.segmenter == "label_image":
+        return LabelSegmenter(classes=config.label_kind == "classes")
+    return detector()
 
 
 def _checked(camera: Intrinsics, shape: tuple[int, ...], role: str) -> Intrinsics:

@@ -48,6 +48,19 @@ def test_camera_topics_are_perceptions() -> None:
     assert ros_arguments("memory", options) == []
 
 
+def test_several_cameras_are_nodes_of_their_own() -> None:
+    front = StartOptions(camera="front")
+    assert pairs(ros_arguments("perception", front), "-r") == {"__node": "perception_node_front"}
+    assert pairs(ros_arguments("perception", front), "-p") == {"camera": "front"}
+    assert ros_arguments("memory", front) == []
+
+
+def test_a_cloud_topic_makes_it_the_source_of_depth() -> None:
+    options = StartOptions(remaps={"cloud": "/lidar/points"})
+    assert pairs(ros_arguments("perception", options), "-r") == {"cloud": "/lidar/points"}
+    assert pairs(ros_arguments("perception", options), "-p") == {"depth_source": "cloud"}
+
+
 def test_strings_stay_strings_and_files_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = StartOptions(agent="007", agents=("a", "it's"), db=Path("k.db"), sim_time=True)

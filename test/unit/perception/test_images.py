@@ -244,3 +244,11 @@ def test_any_compressed_bytes_give_an_image_or_a_refusal(
             continue
         assert decoded.dtype == kind
         assert decoded.size
+
+
+def test_ids_in_three_channels(messages: Any) -> None:
+    pixels = np.array([[[1, 2, 3], [255, 0, 0]]], np.uint8)
+    for encoding, shown in (("rgb8", pixels), ("bgr8", pixels[..., ::-1])):
+        decoded = decode_labels(messages.image(shown, encoding), "rgb")
+        assert decoded.dtype == np.int32
+        assert decoded.tolist() == [[1 + 2 * 256 + 3 * 65536, 255]]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import Intrinsics
 from r4_ros.core.ports import RgbdImage
-from r4_ros.perception.label_segmenter import LabelSegmenter, load_legend
+from r4_ros.perception.label_segmenter import LabelSegmenter, load_legend, named_by_class
 
 CAMERA = Intrinsics(40, 30, 40.0, 40.0, 20.0, 15.0)
 
@@ -70,3 +70,22 @@ def test_what_is_no_legend_is_refused(tmp_path: Path, text: str) -> None:
         load_legend(tmp_path / "bad.yaml")
     with pytest.raises(InvalidArgument):
         load_legend(tmp_path / "absent.yaml")
+
+
+def test_regions_of_a_class_are_things() -> None:
+    labels = np.zeros((40, 60), np.int32)
+    labels[5:15, 40:50], labels[10:30, 5:15], labels[20, 30] = 3, 3, 3
+    image = RgbdImage(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), CAMERA, labels, {3: "chair"})
+    whole = LabelSegmenter().segment(image)
+    things = LabelSegmenter(classes=True).segment(image)
+    assert [s.label for s in whole] == ["chair"]
+    assert [(s.label, s.left, s.top, int(s.mask.sum())) for s in things] == [
+        ("chair", 5, 10, 200),
+        ("chair", 40, 5, 100),
+    ]
+
+
+def test_panoptic_ids_are_named_by_their_class() -> None:
+    """Gazebo: the class in blue, the instance in red and green."""
+    labels = np.array([[0, 5 << 16 | 1, 5 << 16 | 258], [7 << 16 | 1, 0, 0]], np.int32)
+    assert named_by_class(labels, {5: "mug"}) == {5 << 16 | 1: "mug", 5 << 16 | 258: "mug"}

@@ -257,3 +257,16 @@ def test_between_keyframes_the_segmenter_rests(messages: Any, scene: Any) -> Non
         p.process(replace(shot, placement=replace(PLACEMENT, stamp_ns=5_100_000_000)))
     assert (refused.value.reason, refused.value.stamp_ns) == (RefusalReason.NOT_KEYFRAME, 5_100_000_000)
     assert p.process(replace(shot, placement=replace(PLACEMENT, stamp_ns=6_000_000_000))).sequence == 2
+
+
+def test_gazebos_panoptic_camera(messages: Any, scene: Any) -> None:
+    """Two instances of one class are told apart, and named by the class."""
+    shot = capture(messages, scene)
+    _, who = scene(COLOR, BOXES, LOOKING).render()
+    labels = np.zeros((*who.shape, 3), np.uint8)
+    labels[who == 1] = (1, 0, 9)
+    labels[who == 2] = (2, 0, 9)
+    taken = replace(shot, labels=messages.image(labels, "rgb8"), legend={9: "box"})
+    frame = pipeline(label_encoding="gazebo").process(taken)
+    assert [o.label for o in frame.observations] == ["box", "box"]
+    assert len({o.box.pose.position for o in frame.observations}) == 2
