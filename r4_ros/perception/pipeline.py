@@ -23,6 +23,7 @@ from r4_ros.perception.keyframes import Keyframes
 from r4_ros.perception.label_segmenter import LabelSegmenter, named_by_class
 from r4_ros.perception.lift import Lifted, lift, measured_area
 from r4_ros.perception.registration import along_axis, pinhole, rectify, register
+from r4_ros.perception.uncertainty import with_pose_uncertainty
 from r4_ros.perception.views import view_of
 from r4_ros.perception.visibility import Expectations
 
@@ -196,7 +197,12 @@ class Pipeline:
                 index=index,
                 label=segment.label,
                 box=lifted.box,
-                position_covariance=lifted.covariance,
+                position_covariance=with_pose_uncertainty(
+                    lifted.covariance,
+                    lifted.box.pose.position,
+                    placement.sensor_in_map,
+                    placement.pose_covariance,
+                ),
                 attributes=(("color", color),),
                 label_embedding=self._embedding(segment.label),
                 visibility=lifted.visibility,

@@ -112,7 +112,8 @@ def _rays(depth_camera: Intrinsics, factor: int, orientation: Quat, color_camera
     grid = np.stack([a.ravel() for a in np.meshgrid(u, v)], axis=1)
     flat = _undistorted(grid, depth_camera)
     directions = np.concatenate([flat, np.ones((len(flat), 1))], axis=1).T
-    return np.ascontiguousarray(_matrix(color_camera) @ rotation_matrix(orientation) @ directions, np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):  # of a distortion that is none
+        return np.ascontiguousarray(_matrix(color_camera) @ rotation_matrix(orientation) @ directions, np.float32)
 
 
 @lru_cache(maxsize=8)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.intervals import nanoseconds, seconds
@@ -21,6 +19,7 @@ from r4_ros.perception.refusals import Refusals
 from r4_ros.perception.sync import Match, Matcher
 from r4_ros.perception.transforms import HOUR_NS, TransformBuffer, Transforms, clean, stamp_of
 
+MOST_VARIANCE = 1e6  # m^2, rad^2; some drivers say 'unknown' by larger numbers
 ROLES = (
     "color", "depth", "cloud", "label", "color_info", "depth_info", "label_info", "tf", "tf_static", "odometry", "pose"
 )  # fmt: skip
@@ -189,8 +188,9 @@ class Stream:
         placed = Pose((float(p.x), float(p.y), float(p.z)), (float(q.x), float(q.y), float(q.z), float(q.w)))
         self.transforms.add(message.header.frame_id, child, stamp_of(message.header), placed)
         if with_covariance:
-            values = tuple(float(v) for v in message.pose.covariance)[:36]
-            self._placer.covariance = values if any(values) and len(values) == 36 and all(np.isfinite(values)) else ()
+            values = tuple(float(v) for v in message.pose.covariance)
+            trusted = len(values) == 36 and any(values) and all(abs(v) < MOST_VARIANCE for v in values)
+            self._placer.covariance = values if trusted else ()
 
     def _take(self, matches: list[Match], refused: list[FrameRefused]) -> None:
         self._pending += [_Pending(match, self.session) for match in matches]
