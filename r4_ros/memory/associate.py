@@ -21,8 +21,6 @@ from r4_ros.memory.stays import FrameContext, Seen
 _NEVER = 1e6
 _PART_SHARE = 0.4
 _PART_PAD_M = 0.05
-_PART_REACH_M = 1.0
-_SIDES = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]], float)
 _LEAVE = 1.2
 """Cost of taking an observation for something new; above that of any allowed match (at most 1)."""
 _OLDER = 0.15
@@ -36,6 +34,21 @@ class _Pairs:
     row: Slots
     column: Slots
     cost: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Boxes:
+    """What was seen: centres, extents and corners [n, 3]."""
+
+    centre: FloatArray
+    extent: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @staticmethod
+    def of(seen: Sequence[Seen]) -> _Boxes:
+        centre, extent = np.array([s.centre for s in seen]), np.array([s.extent for s in seen])
+        return _Boxes(centre, extent, centre - extent / 2, centre + extent / 2)
 
 
 class Associator:
@@ -59,49 +72,49 @@ class Associator:
         if not open_rows:
             return result
         index = self._index
-        agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
-        centres = np.array([seen[i].centre for i in open_rows])
-        around = (centres[:, None] + _PART_REACH_M * _SIDES).reshape(-1, 3)
-        slots = index.near(agent, map_code, np.concatenate([centres, around]))
-        taken = [slot for slot in tracked if slot is not None]
-        slots = slots[~np.isin(slots, [*taken, *never])]
+        boxes = _Boxes.of([seen[i] for i in open_rows])
+        slots = self._around(boxes, context)
+        closed = [slot for slot in tracked if slot is not None]
+        if closed or never:
+            slots = slots[~np.isin(slots, [*closed, *never])]
         columns = index.entries
         older = columns["session"][slots] < context.era_start
         possible = ~older | (columns["last_seen"][slots] <= context.stamp_ns)
         slots, older = slots[possible], older[possible]
         if slots.size:
-            pairs = self._pairs([seen[i] for i in open_rows], centres, slots)
+            pairs = self._pairs([seen[i] for i in open_rows], boxes, slots)
             pairs = replace(pairs, cost=pairs.cost + np.where(older[pairs.column], _OLDER, 0.0))
             for row, column in _assign(pairs):
                 result[open_rows[row]] = int(slots[column])
         return result
 
-    def _pairs(self, seen: Sequence[Seen], centres: FloatArray, slots: Slots) -> _Pairs:
+    def _around(self, boxes: _Boxes, context: FrameContext) -> Slots:
+        """The slots of all that any observation may be, and of more, ascending."""
+        index, reach = self._index, max(self._config.epsilon_max_m, 2 * _PART_PAD_M)
+        agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
+        low, high = (boxes.low - reach).min(axis=0), (boxes.high + reach).max(axis=0)
+        return index.touching(agent, map_code, low, high)
+
+    def _pairs(self, seen: Sequence[Seen], boxes: _Boxes, slots: Slots) -> _Pairs:
         """The pairs of an observation and a slot that are allowed, with their costs, 0..1."""
         config, columns = self._config, self._index.entries
-        extents = np.array([s.extent for s in seen])
-        seen_low, seen_high = centres - extents / 2, centres + extents / 2
         low, high, centre = columns["low"][slots], columns["high"][slots], columns["centre"][slots]
-        close, touch = np.ones((2, len(seen), len(slots)), bool)
-        for i in range(3):
-            close &= np.abs(centres[:, i, None] - centre[:, i]) < config.epsilon_max_m
-            touch &= seen_low[:, i, None] - high[:, i] < 2 * _PART_PAD_M
-            touch &= low[:, i] - seen_high[:, i, None] < 2 * _PART_PAD_M
-        row, column = np.nonzero(close | touch)
-        seen_low, seen_high, extents = seen_low[row], seen_high[row], extents[row]
+        row, column = _near_pairs(boxes, low, high, centre, config.epsilon_max_m)
+        seen_low, seen_high, extents = boxes.low[row], boxes.high[row], boxes.extent[row]
         low, high = low[column], high[column]
-        distance = np.linalg.norm(centres[row] - centre[column], axis=1)
+        distance = np.sqrt(((boxes.centre[row] - centre[column]) ** 2).sum(axis=1))
         largest = np.maximum(extents.max(axis=1), (high - low).max(axis=1))
         epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
-        alike = self._similarity(seen, row, slots[column]) >= config.label_similarity
-        part = _shared(seen_low, seen_high, low, high) > _PART_SHARE
-        near = ((distance < epsilon) | part) & alike
+        near = (distance < epsilon) | (_shared(seen_low, seen_high, low, high) > _PART_SHARE)
         overlap = aligned_iou(seen_low, seen_high, low, high)
         volumes = extents.prod(axis=1) / np.maximum((high - low).prod(axis=1), 1e-12)
         same_space = (overlap > config.overlap_iou) & (volumes > 0.5) & (volumes < 2)
+        some = np.flatnonzero(near | same_space)
+        row, column = row[some], column[some]
+        alike = self._similarity(seen, row, slots[column]) >= config.label_similarity
         # the square root makes one exact match worth more than two middling ones
-        cost = np.minimum(1.0, np.sqrt(distance / epsilon)) * np.where(alike, 0.9, 1.0)
-        allowed = near | same_space
+        cost = np.minimum(1.0, np.sqrt(distance[some] / epsilon[some])) * np.where(alike, 0.9, 1.0)
+        allowed = alike | same_space[some]
         return _Pairs(row[allowed], column[allowed], cost[allowed])
 
     def _similarity(self, seen: Sequence[Seen], rows: Slots, slots: Slots) -> FloatArray:
@@ -124,6 +137,22 @@ class Associator:
             return 1.0
         vector = None if embedding is None else labels.vector(embedding.model, code)
         return -1.0 if embedding is None or vector is None else float(vector @ embedding.vector)
+
+
+def _near_pairs(
+    boxes: _Boxes, low: FloatArray, high: FloatArray, centre: FloatArray, reach: float
+) -> tuple[Slots, Slots]:
+    """Pairs of an observation and an entry that touch, nearly touch or have their centres within reach, and some more.
+
+    ``low``, ``high``, ``centre``: the entries' boxes [m, 3].
+    """
+    least = np.minimum(low - 2 * _PART_PAD_M, centre - reach)
+    most = np.maximum(high + 2 * _PART_PAD_M, centre + reach)
+    fits = (boxes.low[:, :1] < most[:, 0]) & (boxes.high[:, :1] > least[:, 0])
+    fits &= (boxes.low[:, 1:2] < most[:, 1]) & (boxes.high[:, 1:2] > least[:, 1])
+    row, column = np.nonzero(fits)
+    fits = (boxes.low[row, 2] < most[column, 2]) & (boxes.high[row, 2] > least[column, 2])
+    return row[fits], column[fits]
 
 
 def _shared(a_low: FloatArray, a_high: FloatArray, b_low: FloatArray, b_high: FloatArray) -> FloatArray:

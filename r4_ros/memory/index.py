@@ -29,13 +29,10 @@ class Index(Columns):
         super().__init__(anchors)
         self._cell_m = cell_m
 
-    def near(self, agent: int, map_code: int, centres: FloatArray) -> Slots:
-        """All slots within one cell's width of any of the centres [n, 3] (and some farther ones), ascending."""
-        low, high = centres.min(axis=0) - 2 * self._cell_m, centres.max(axis=0) + 2 * self._cell_m
+    def touching(self, agent: int, map_code: int, low: FloatArray, high: FloatArray) -> Slots:
+        """All slots of an agent's on a map whose box touches the one from ``low`` to ``high``, and more, ascending."""
         slots, _ = self.zones.find(Narrow(vec3(low), vec3(high), agents=(agent,)))
-        slots = np.sort(slots[self.entries["map"][slots] == map_code])
-        cells = np.floor(self.entries["centre"][slots] / self._cell_m)
-        return slots[_beside(cells, np.floor(centres / self._cell_m))]
+        return np.sort(slots[self.entries["map"][slots] == map_code])
 
     def beside(self, anchors: AnchorBook, moved: Mask) -> tuple[Index, Slots]:
         """The index as it is with these anchors, and the slots of what hangs on those ``moved`` (a mask by anchor id).
