@@ -9,6 +9,7 @@ merge.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,9 +24,10 @@ from r4_ros.memory.attributes import agree
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.merge_records import AnchorChange, MergeChange
-from r4_ros.memory.merging import MergeContext, combined, may_merge, void_events
+from r4_ros.memory.merging import MergeContext, combined, may_continue, void_events
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
+from r4_ros.memory.stays import reach
 from r4_ros.memory.store import EntryChange, MemoryStore, StoredEntry
 from r4_ros.memory.working import EntryCache
 
@@ -64,26 +66,32 @@ class Merger:
         self._gap_ns = intervals.nanoseconds(config.sighting_gap_s)
 
     def pairs(self, beside: Index, moved: Slots) -> list[tuple[int, int]]:
-        """Pairs of slots of which one stands elsewhere in ``beside``, and that came near there, nearest first."""
+        """Pairs of slots of which one stands elsewhere in ``beside``, and that came near there, nearest first.
+
+        Near is where an entry is, or was at first, to where another one is: that may have moved since.
+        """
         from scipy.spatial import cKDTree
 
-        columns, config = beside.entries, self._config
+        columns, stays, config = beside.entries, beside.stays, self._config
         free = columns["alive"].copy()
         free[sorted(self._said.spoken_of())] = False
         owners = np.column_stack([columns["agent"], columns["map"]])
         found: list[tuple[float, int, int]] = []
         for owner in _distinct(owners[moved]):
-            slots = np.flatnonzero(free & (owners == owner).all(axis=1))
-            was, now = self._index.entries["centre"][slots], columns["centre"][slots]
-            rows = np.flatnonzero(torn(was, now, config.epsilon_min_m / 2, config.epsilon_max_m))
-            slots, was, now = slots[rows], was[rows], now[rows]
+            own = free & (owners == owner).all(axis=1)
+            rows = np.flatnonzero((stays["slot"] >= 0) & own[stays["slot"]])
+            rows = rows[(stays["prev"][rows] < 0) | (stays.last[stays["slot"][rows]] == rows)]
+            was, now = self._index.stays["centre"][rows], stays["centre"][rows]
+            some = np.flatnonzero(torn(was, now, config.epsilon_min_m / 2, config.epsilon_max_m))
+            rows, was, now = rows[some], was[some], now[some]
             a, b = cKDTree(now).query_pairs(config.epsilon_max_m, output_type="ndarray").T
-            size = np.maximum(*((columns["high"][s] - columns["low"][s]).max(axis=1) for s in (slots[a], slots[b])))
+            size = 2 * np.maximum(*(stays["half"][rows[ends]].max(axis=1) for ends in (a, b)))
             epsilon = np.clip(config.epsilon_extent * size, config.epsilon_min_m, config.epsilon_max_m)
             before, distance = (np.linalg.norm(at[a] - at[b], axis=1) for at in (was, now))
             came = np.linalg.norm((now[a] - was[a]) - (now[b] - was[b]), axis=1)
-            fits = (distance < epsilon) & (before >= epsilon) & (came >= epsilon / 2)
-            found += zip(distance[fits].tolist(), slots[a[fits]].tolist(), slots[b[fits]].tolist(), strict=True)
+            slot_a, slot_b = (stays["slot"][rows[ends]] for ends in (a, b))
+            fits = (slot_a != slot_b) & (distance < epsilon) & (before >= epsilon) & (came >= epsilon / 2)
+            found += zip(distance[fits].tolist(), slot_a[fits].tolist(), slot_b[fits].tolist(), strict=True)
         return [(a, b) for _, a, b in sorted(found)]
 
     def plan(
@@ -124,7 +132,11 @@ class Merger:
         same_era = self._sessions.era(older.agent_id, older.session) == self._sessions.era(
             newer.agent_id, newer.session
         )
-        if not same_era or not may_merge(older, newer) or not agree(older.attributes, newer.attributes):
+        if not same_era or not may_continue(older, newer) or not agree(older.attributes, newer.attributes):
+            return False
+        boxes = [batch.beside.box(stay) for stay in (older.stays[-1], newer.stays[0])]
+        size = max(max(box.extent) for box in boxes)
+        if math.dist(*(box.pose.position for box in boxes)) >= reach(self._config, size):
             return False
         return older.presence[-1].end == FOREVER or not _really_gone(batch, older)
 

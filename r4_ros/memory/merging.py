@@ -43,16 +43,26 @@ def may_merge(older: Entry, newer: Entry) -> bool:
     return began_after and len(newer.stays) == 1 and len(newer.presence) == 1
 
 
+def may_continue(older: Entry, newer: Entry) -> bool:
+    """The same, also where the newer one moved, or went and came back, since: the older one wasn't seen after that."""
+    if newer.first_seen < older.stays[-1].interval.start:
+        return False
+    left = [stay.interval.start for stay in newer.stays[1:2]] + [p.start for p in newer.presence[1:2]]
+    return all(older.last_seen < stamp for stamp in left)
+
+
 def combined(older: Entry, newer: Entry, gone: bool, context: MergeContext, pieces: bool = False) -> Entry:
     """The older entry with what is known of the newer one. ``gone``: the newer one's place was really found empty.
 
     ``pieces``: they stand where they are and each may be a piece of the thing, so that their boxes add up.
     """
     last = older if older.last_seen >= newer.last_seen else newer
-    presence = _joined(older.presence[-1], newer.presence[0], gone)
+    presence = (*older.presence[:-1], *_joined(older.presence[-1], newer.presence, gone))
     stay = _one_stay(older.stays[-1], newer.stays[0], context.anchors, pieces)
-    end = FOREVER if presence.end == FOREVER else presence.last_seen + 1
-    stays = (*older.stays[:-1], replace(stay, interval=Interval(stay.interval.start, end)))
+    end = FOREVER if presence[-1].end == FOREVER else presence[-1].last_seen + 1
+    if len(newer.stays) > 1:
+        end = newer.stays[0].interval.end
+    stays = (*older.stays[:-1], replace(stay, interval=Interval(stay.interval.start, end)), *newer.stays[1:])
     count = older.count + newer.count
     votes = dict(older.label_votes)
     for name, weight in newer.label_votes:
@@ -73,11 +83,11 @@ def combined(older: Entry, newer: Entry, gone: bool, context: MergeContext, piec
         attributes=_attributes(older.attributes, newer.attributes),
         stays=stays,
         sightings=intervals.merge((*older.sightings, *newer.sightings), context.sighting_gap_ns),
-        presence=(*older.presence[:-1], presence),
+        presence=presence,
         visibility=last.visibility,
         confidence=(older.confidence * older.count + newer.confidence * newer.count) / count,
         count=count,
-        state=EntryState.PRESENT if presence.end == FOREVER else EntryState.GONE,
+        state=EntryState.PRESENT if presence[-1].end == FOREVER else EntryState.GONE,
         motion=max(motion, Motion.DYNAMIC) if Motion.DYNAMIC in (older.motion, newer.motion) else motion,
         moved_from=moved_from,
         maybe_same_as=tuple(i for i in older.maybe_same_as if i != newer.entry_id),
@@ -97,10 +107,15 @@ def void_events(older: Entry, newer: Entry, events: list[StoredEvent]) -> tuple[
     return tuple(void)
 
 
-def _joined(older: Presence, newer: Presence, gone: bool) -> Presence:
-    seen = max(older.last_seen, newer.last_seen)
-    end = newer.end if gone and newer.end > seen else FOREVER
-    return Presence(older.start_earliest, older.start, seen, end)
+def _joined(older: Presence, newer: tuple[Presence, ...], gone: bool) -> tuple[Presence, ...]:
+    first, last = newer[0], newer[-1]
+    if last.end != FOREVER and not gone:
+        last = replace(last, end=FOREVER)
+    seen = max(older.last_seen, first.last_seen)
+    if len(newer) > 1:
+        return (Presence(older.start_earliest, older.start, seen, first.end), *newer[1:-1], last)
+    end = last.end if last.end > seen else FOREVER
+    return (Presence(older.start_earliest, older.start, seen, end),)
 
 
 def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook, pieces: bool) -> Stay:

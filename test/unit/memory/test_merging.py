@@ -173,3 +173,54 @@ def test_several_rounds_become_one_entry(memory: Any, robot: Any, thing: Any) ->
     found = memory.retrieve(Query(entry_ids=tuple(ids)))
     assert [e.entry_id for e in found.entries] == ids[:1]
     sound(memory)
+
+
+@pytest.mark.parametrize("seen_again", [False, True])
+def test_a_thing_that_was_moved_since_is_still_the_one_it_was(
+    memory: Any, robot: Any, thing: Any, seen_again: bool
+) -> None:
+    cup = thing("cup", (3, 0, 0.8)).seen(track_id="4")
+    straight = [robot.frame(10 + i, thing("cup", (3, 0, 0.8))) for i in range(3)]
+    drifted = [robot.frame(30 + i, cup) for i in range(3)]
+    carried = [robot.frame(33 + i, cup.at(3, 0.7 * (i + 1), 0.8)) for i in range(3)]
+    again = [robot.frame(40, thing("cup", (3, 0, 0.8)))] if seen_again else []
+    for frame in straight:
+        memory.ingest(shifted(frame, Pose()))
+    for frame in drifted + carried:
+        memory.ingest(shifted(frame, SHIFT))
+    for frame in again:
+        memory.ingest(shifted(frame, Pose()))
+    first, second = memory.entries()
+    assert len(second.stays) > 1
+    correction = correct(memory, straight + drifted + carried)
+    if seen_again:
+        assert correction.removed == () and len(memory.entries()) == 2, "it stood there when the other one was gone"
+        return
+    [entry] = memory.entries()
+    assert entry.entry_id == first.entry_id and entry.count == first.count + second.count
+    assert len(entry.stays) == len(second.stays) and entry.stays[1:] == second.stays[1:]
+    assert memory.placed()[0].box.pose.position == pytest.approx((3, 2.1, 0.8), abs=0.2)
+    kinds = [e.kind for e in memory.events()]
+    assert kinds.count(EventKind.APPEARED) == 1 and EventKind.MOVED in kinds
+    sound(memory)
+
+
+def test_a_thing_that_went_and_came_back_is_still_the_one_it_was(memory: Any, robot: Any, thing: Any) -> None:
+    robot.depth = 8.0
+    cup = thing("cup", (3, 0, 0.8))
+    straight = [robot.frame(10 + i, cup) for i in range(3)]
+    for frame in straight:
+        memory.ingest(shifted(frame, Pose()))
+    drifted = [robot.frame(30 + i, cup) for i in range(3)]
+    for frame in drifted:
+        memory.ingest(shifted(frame, SHIFT))
+    second = memory.entries()[1]
+    drifted += [robot.absent(34 + i, second.entry_id) for i in range(4)] + [robot.frame(50 + i, cup) for i in range(3)]
+    for frame in drifted[3:]:
+        memory.ingest(shifted(frame, SHIFT))
+    assert len(memory.entries()[1].presence) == 2
+    assert correct(memory, straight + drifted).removed == (second.entry_id,)
+    [entry] = memory.entries()
+    assert [p.last_seen // S for p in entry.presence] == [32, 52] and entry.presence[0].end == 34 * S
+    assert [e.kind for e in memory.events()] == [EventKind.APPEARED, EventKind.DISAPPEARED, EventKind.REAPPEARED]
+    sound(memory)

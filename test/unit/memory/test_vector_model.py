@@ -50,7 +50,9 @@ def test_another_embedder_opens_it_for_reading_only(open_memory: Any, robot: Any
         memory.ingest(robot.frame(1, thing("mug", (2, 0, 1)).seen(label_embedding=vector("b"))))
     memory.ingest(robot.frame(2, thing("mug", (2, 0, 1)).seen(label_embedding=vector("a"))))
     memory.close()
-    with pytest.raises(InvalidArgument, match=r"holds vectors of 'a', and the embedder here is 'b'.*r4 db import --embedder"):
+    with pytest.raises(
+        InvalidArgument, match=r"holds vectors of 'a', and the embedder here is 'b'.*r4 db import --embedder"
+    ):
         open_memory(embedder=Named("b"))
     reader = open_memory(embedder=Named("b"), read_only=True)
     assert len(reader.retrieve(Query(labels=("mug",))).entries) == 1
