@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     group.command("ingest")(ingest)
     group.command("perception")(perception)
     group.command("correction")(correction)
+    group.command("reasoner")(reasoner)
     app.add_typer(group, name="bench")
 
 
@@ -117,6 +118,36 @@ def correction(
         print(json.dumps(found))
     else:
         _print_correction(found)
+
+
+def reasoner(
+    entries: Annotated[int, typer.Option(help="how many things the memory holds", min=100)] = 100_000,
+    questions: Annotated[int, typer.Option(help="how many questions are asked", min=10)] = 400,
+    as_json: AsJson = False,
+) -> None:
+    """Questions by rules against a large memory: the reasoner's own time for each, and the memory's beside it."""
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
+    from r4_ros.evaluation.bench_reasoner import bench_reasoner
+
+    found = bench_reasoner(entries, questions, _say)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        _print_reasoner(found)
+
+
+def _print_reasoner(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("part", "p50 ms", "p99 ms", box=None)
+    for part in ("overhead", "plan", "memory", "total"):
+        table.add_row(part, f"{found[f'{part}_ms_p50']:.2f}", f"{found[f'{part}_ms_p99']:.2f}")
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{found['questions']} questions, {found['entries']:,} entries, {found['retrievals']:.1f} retrievals each"
+    )
 
 
 def _say(text: str) -> None:

@@ -202,6 +202,13 @@ def box_gap(a: Box, b: Box) -> float:
     return float(np.linalg.norm(np.clip(np.maximum(a_low - b_high, b_low - a_high), 0, None)))
 
 
+def box_gaps(a: Sequence[Box], b: Sequence[Box]) -> FloatArray:
+    """Distances [n, m] between the axis-aligned bounds of boxes, m; 0 where they touch."""
+    first, second = (np.array([bounds(box) for box in boxes]).reshape(-1, 2, 3) for boxes in (a, b))
+    apart = np.maximum(first[:, None, 0] - second[None, :, 1], second[None, :, 0] - first[:, None, 1])
+    return np.asarray(np.linalg.norm(np.clip(apart, 0, None), axis=2))
+
+
 def project(intrinsics: Intrinsics, points: npt.ArrayLike) -> FloatArray:
     """points [n, 3] of the optical frame -> pixels [n, 2], no distortion; NaN behind the camera."""
     p = np.asarray(points, float)

@@ -5,7 +5,7 @@ Vectors lie in clusters, as descriptions of similar things do. A seed gives the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,12 +121,15 @@ def _filtered(things: Things, vector: Float32Array, wanted: int, rng: np.random.
     return Combined(vector, vec3(middle - half), vec3(middle + half), start, end, agents)
 
 
-def make_entries(things: Things, rows: range) -> Iterator[Entry]:
-    """Things as the entries of a memory. Each agent has one anchor, by its number, at the map's origin."""
+def make_entries(things: Things, rows: range, names: Sequence[str] = ()) -> Iterator[Entry]:
+    """Things as the entries of a memory, with these labels in turn, else numbered ones.
+
+    Each agent has one anchor, by its number, at the map's origin.
+    """
     for i in rows:
         first, last, agent = int(things.first[i]), int(things.last[i]), int(things.agent[i])
         x, y, z = (float(value) for value in things.centres[i])
-        label = f"kind {things.kind[i]}"
+        label = names[things.kind[i] % len(names)] if names else f"kind {things.kind[i]}"
         yield Entry(
             entry_id=f"{i:016x}",
             agent_id=AGENTS[agent],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from r4_ros.core.model import IDENTITY, OPTICAL_TO_BASE, Anchor, View
@@ -21,7 +22,7 @@ CAMERA, WRITER = "front", "fill"
 _BATCH = 5000
 
 
-def fill(path: Path, things: Things) -> None:
+def fill(path: Path, things: Things, names: Sequence[str] = ()) -> None:
     """Write the things into a new file, as entries that four agents saw in their first session."""
     store = SqliteStore(path)
     try:
@@ -31,7 +32,7 @@ def fill(path: Path, things: Things) -> None:
                 store.write_frame(_change(agent + 1, agent, newest, ()))
             for first in range(0, len(things), _BATCH):
                 rows = range(first, min(first + _BATCH, len(things)))
-                entries = zip(rows, make_entries(things, rows), strict=True)
+                entries = zip(rows, make_entries(things, rows, names), strict=True)
                 changes = tuple(EntryChange(None, StoredEntry(slot, entry)) for slot, entry in entries)
                 revision = store.revision() + 1
                 store.write_frame(_change(revision, 0, newest + revision, changes))

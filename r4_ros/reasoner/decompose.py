@@ -327,7 +327,8 @@ def _event(sketch: Sketch) -> EventKey | None:
         if happened is not None:
             kinds = ANY_CHANGE if happened == "changed" else (happened,)
             return EventKey(kinds=kinds)
-    return None
+    used_to = any(m.key.op is TemporalOp.CHANGE for m in sketch.mentions)
+    return EventKey(kinds=("disappeared", "moved")) if used_to else None
 
 
 def _past(sketch: Sketch) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, SpatialConstraint, Verdict
 from r4_ros.core.model import Reference as Near
 from r4_ros.reasoner import lexicon, sieve, wording
@@ -272,9 +274,13 @@ def near_miss(run: Run, key: SpatialKey | None, found: Found, candidates: Sequen
     if key is None or key.reference.kind != "step" or key.relation not in TOUCHING:
         return None
     anchors = found.steps[key.reference.step] if key.reference.step < len(found.steps) else ()
-    for e in sorted(candidates, key=lambda e: min((wording.gap(e, a) for a in anchors), default=0.0)):
-        for a in anchors:
-            apart = wording.gap(e, a)
+    if not candidates or not anchors:
+        return None
+    apart_by = wording.gaps(candidates, anchors)
+    close = np.flatnonzero(apart_by.min(axis=1) <= FLOATING_M)
+    for i in sorted(close.tolist(), key=lambda i: float(apart_by[i].min())):
+        e: Evidence = candidates[i]
+        for a, apart in zip(anchors, apart_by[i].tolist(), strict=True):
             if a.entry_id == e.entry_id or apart > FLOATING_M:
                 continue
             if apart <= NEAR_MISS_M or (wording.could_rest(e, a) and not _rests(run, found, e)):

@@ -183,8 +183,8 @@ def _by_nearness(run: Run, found: Found) -> list[Evidence]:
         return list(found.evidence)
     reference = keys[0].reference
     if reference.kind == "step":
-        anchors = found.steps[reference.step]
-        return sorted(found.evidence, key=lambda e: min(wording.gap(e, a) for a in anchors))
+        near = wording.nearest_gaps(found.evidence, found.steps[reference.step])
+        return [found.evidence[i] for i in sorted(range(len(near)), key=near.__getitem__)]
     ego = run.ego_of(found)
     if reference.kind == "ego" and ego is not None:
         return sorted(found.evidence, key=lambda e: viewpoint.bearing(ego, e.box.pose.position)[1])

@@ -108,7 +108,9 @@ def changed(run: Run, found: Found) -> Draft:
         return answered(f"{len(cited)}: {told}.", len(cited), cited)
     if plan.form is Form.LOCATE:
         last = newest[cited[0].entry_id]
-        return answered(_sentence(told), last.place, cited, cited[0].frame)
+        used_to = any(k.op is TemporalOp.CHANGE for k in plan.target.temporal)  # 'where did it use to be'
+        place = last.from_place if used_to and last.from_place is not None else last.place
+        return answered(_sentence(told), place, cited, cited[0].frame)
     if plan.form is Form.EXISTS:
         return answered(f"Yes: {told}.", True, cited)
     return answered(_sentence(told), tuple(dict.fromkeys(e.label for e in cited)), cited)

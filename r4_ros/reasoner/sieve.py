@@ -68,13 +68,30 @@ def whole(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
     kinds: dict[tuple[str, bool], list[Evidence]] = {}
     for e in entries:
         kinds.setdefault((lexicon.kind_of(e.label) or e.label, e.state.name == "GONE"), []).append(e)
-    pieces = {
-        p.entry_id
-        for alike in kinds.values()
-        for p in alike
-        if any(_holds(w, p) or _chips(w, p) for w in alike if w is not p)
-    }
+    pieces = {e.entry_id for alike in kinds.values() if len(alike) > 1 for e in _pieces(alike)}
     return tuple(e for e in entries if e.entry_id not in pieces)
+
+
+def _pieces(alike: Sequence[Evidence]) -> list[Evidence]:
+    """Those of one kind that are parts of another: all pairs at once, by the rules of ``_holds`` and ``_chips``."""
+    corners = np.array([bounds(e.box) for e in alike])  # [n, 2, 3]
+    low, high = corners[:, 0], corners[:, 1]
+    size = high - low
+    maps = np.unique([e.map_id for e in alike], return_inverse=True)[1]
+    other_map = maps[:, None] != maps[None]
+    area, volume = size[:, :2].prod(axis=1), np.array([float(np.prod(e.box.extent)) for e in alike])
+    slack = np.minimum(SLACK_M, 0.25 * size)
+    slack[:, 2] = np.minimum(SLACK_M, 0.05 * size[:, :2].max(axis=1))
+    shared = np.minimum((high + slack)[:, None], high[None]) - np.maximum((low - slack)[:, None], low[None])
+    inside = (np.clip(shared, 0, None) / np.maximum(size, 1e-6)[None]).prod(axis=2)  # [whole, piece]
+    holds = (inside >= INSIDE) & (area[None] < area[:, None])
+    apart = np.clip(np.maximum(low[:, None] - high[None], low[None] - high[:, None]), 0, None)
+    counts = np.array([e.count for e in alike])
+    seldom = counts[None] <= SELDOM * counts[:, None]
+    small = volume[None] < SELDOM * volume[:, None]
+    chips = seldom & small & (np.linalg.norm(apart, axis=2) <= TOUCHING_M)
+    held = ((holds | chips) & ~other_map & ~np.eye(len(alike), dtype=bool)).any(axis=0)
+    return [e for e, part in zip(alike, held.tolist(), strict=True) if part]
 
 
 def _chips(other: Evidence, piece: Evidence) -> bool:

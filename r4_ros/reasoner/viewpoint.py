@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from r4_ros.core.errors import UnsupportedQuestion
-from r4_ros.core.geometry import box_gap, inverse, quat_from_yaw, transform_points, volume, yaw_of
+from r4_ros.core.geometry import inverse, quat_from_yaw, transform_points, volume, yaw_of
 from r4_ros.core.model import Event, EventKind, Evidence, Pose, Vec3
+from r4_ros.reasoner import wording
 from r4_ros.reasoner.keys import By, Relation, SpatialKey, Step
 
 RIVAL_M = 0.2  # DESIGN: 'nearest' within this of a rival is ambiguous
@@ -64,8 +65,11 @@ def measure(step: Step, found: Sequence[Evidence], steps: Results, ego: Pose | N
     """What a superlative compares, for each: metres, cubic metres."""
     picked = step.superlative
     assert picked is not None
+    reference = picked.reference
+    if picked.by is By.DISTANCE and reference is not None and reference.kind == "step":
+        return wording.nearest_gaps(found, steps[reference.step])
     if picked.by is By.DISTANCE:
-        return [_distance(e, step, steps, ego) for e in found]
+        return [_distance(e, step, ego) for e in found]
     if picked.by is By.SIZE:
         return [volume(e.box) for e in found]
     if picked.by is By.HEIGHT and picked.own:
@@ -94,11 +98,9 @@ def _sideways(ego: Pose, evidence: Evidence) -> float:
     return distance * math.sin(angle)
 
 
-def _distance(evidence: Evidence, step: Step, steps: Results, ego: Pose | None) -> float:
+def _distance(evidence: Evidence, step: Step, ego: Pose | None) -> float:
     assert step.superlative is not None
     reference = step.superlative.reference
-    if reference is not None and reference.kind == "step":
-        return min(box_gap(evidence.box, other.box) for other in steps[reference.step])
     if reference is not None and reference.kind == "region":
         raise UnsupportedQuestion("distances to a region can't be computed yet")
     if ego is None:

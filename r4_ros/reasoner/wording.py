@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from r4_ros.core.errors import InvalidArgument
-from r4_ros.core.geometry import bounds, box_gap
-from r4_ros.core.model import NS_PER_S, Evidence, Vec3
+from r4_ros.core.geometry import bounds, box_gap, box_gaps
+from r4_ros.core.model import NS_PER_S, Evidence, FloatArray, Vec3
 
 CLOCK_EPOCH_NS = 315_576_000 * NS_PER_S
 """Stamps before 1980 aren't wall-clock time (a simulation that starts at 0): they are told relative to now only."""
@@ -215,9 +215,9 @@ def context(evidence: Evidence, around: Sequence[Evidence]) -> str:
     else:
         rooms = set(evidence.regions)
         beside = [o for o in others if not rooms or not o.regions or rooms & set(o.regions)]
-        near = min(((gap(evidence, o), i) for i, o in enumerate(beside)), default=None)
-        if near is not None and near[0] <= 1.0:
-            said.append(f"next to the {thing(beside[near[1]])}")
+        apart = gaps([evidence], beside)[0] if beside else np.zeros(0)
+        if beside and apart.min() <= 1.0:
+            said.append(f"next to the {thing(beside[int(apart.argmin())])}")
     if evidence.regions:
         said.append(f"in the {evidence.regions[0]}")
     return " ".join(said)
@@ -243,6 +243,18 @@ def could_rest(upper: Evidence, lower: Evidence) -> bool:
 def _rise(upper: Evidence, lower: Evidence) -> float:
     """How far the underside of one is from the top of another, m."""
     return abs(float(bounds(upper.box)[0][2] - bounds(lower.box)[1][2]))
+
+
+def gaps(things: Sequence[Evidence], others: Sequence[Evidence]) -> FloatArray:
+    """Metres [n, m] between the nearest sides of boxes."""
+    return box_gaps([e.box for e in things], [o.box for o in others])
+
+
+def nearest_gaps(things: Sequence[Evidence], others: Sequence[Evidence]) -> list[float]:
+    """Metres [n] from each thing to the nearest of the others; 0 where there are none."""
+    if not things or not others:
+        return [0.0] * len(things)
+    return [float(v) for v in gaps(things, others).min(axis=1)]
 
 
 def gap(a: Evidence, b: Evidence) -> float:
