@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import signal
@@ -292,3 +293,74 @@ def test_kill_9_during_a_correction_leaves_the_old_or_the_new(
         ]
         np.testing.assert_allclose(shifts, [shifts[0]] * len(shifts), atol=1e-4)
         assert round(shifts[0][0]) in (acknowledged, acknowledged + 1)
+
+
+drifts = st.builds(
+    lambda x, y, yaw: Pose((x, y, 0.0), quat_from_yaw(yaw)),
+    st.floats(-1.2, 1.2),
+    st.floats(-1.2, 1.2),
+    st.floats(-0.1, 0.1),
+)
+
+
+def size(drift: Pose) -> float:
+    """How far it puts what is ten metres away, metres."""
+    return math.hypot(*drift.position) + 10 * rotation_angle(Pose().orientation, drift.orientation)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    drift=drifts,
+    every=st.integers(1, 9),
+    first=st.integers(0, 4),
+    hole=st.none() | st.tuples(st.floats(4, 20), st.floats(11, 15)),
+    odometry=st.booleans(),
+)
+def test_any_graph_of_a_drifting_loop_puts_all_where_it_truly_is(
+    tmp_path_factory: Any,
+    make_robot: Any,
+    thing: Any,
+    drift: Pose,
+    every: int,
+    first: int,
+    hole: tuple[float, float] | None,
+    odometry: bool,
+) -> None:
+    """Thinned graphs and such with a hole of more than 10 s; the queries right before still tell what was believed."""
+    with open_library(tmp_path_factory.mktemp("loop") / "memory.db", MemoryConfig()) as memory:
+        loop = drive(memory, Loop(make_robot(), shelf(thing), odometry, drift))
+        believed = places(memory)
+        assert {e.label: e.box.pose.position for e in memory.retrieve(Query(limit=99)).entries} == believed
+        assert error(memory, loop) <= size(drift) + 0.01
+        stamps, poses = loop.correction()
+        start, end = (0.0, 0.0) if hole is None else (hole[0], sum(hole))
+        kept = [
+            i
+            for i, stamp in enumerate(stamps)
+            if i >= first and i % every == first % every and not start < stamp / S - 10 < end
+        ]
+        memory.correct_anchors("r1", [stamps[i] for i in kept], [poses[i] for i in kept])
+        seconds = [stamps[i] / S - 10 for i in kept]
+        gaps = [b - a for a, b in itertools.pairwise(seconds)]
+        alone = max([seconds[0], ROUND_S - seconds[-1], *(gap / 2 for gap in gaps if gap > 10)])
+        assert error(memory, loop) < 0.03 + size(drift) * alone / 40
+        assert {e.label: e.box.pose.position for e in memory.retrieve(Query(limit=99)).entries} == places(memory)
+        for point in memory.trail("r1"):
+            assert abs(math.hypot(*point.pose.position[:2]) - 4.0) < 0.03 + size(drift) * alone / 40
+
+
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drift=drifts)
+def test_a_jump_of_tf_that_is_spread_over_the_way_comes_near_the_truth(
+    tmp_path_factory: Any, make_robot: Any, thing: Any, drift: Pose
+) -> None:
+    errors = {}
+    for jump in ("ignore", "recent"):
+        with open_library(tmp_path_factory.mktemp("jump") / "memory.db", MemoryConfig(tf_jump=jump)) as memory:
+            loop = drive(memory, Loop(make_robot(), shelf(thing), True, drift), 30.0)
+            memory.ingest(loop.frame(30.5, closed=True))
+            known, true = places(memory), truth(loop)
+            errors[jump] = max(math.dist(known[label], true[label]) for label in known)
+    assert errors["ignore"] > 0.4 * errors["recent"]
+    if math.hypot(*drift.position) > 0.3:
+        assert errors["recent"] < 0.35 * max(errors["ignore"], 0.2)
