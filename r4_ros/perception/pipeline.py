@@ -22,6 +22,7 @@ from r4_ros.perception.images import decode_color, decode_depth, decode_labels
 from r4_ros.perception.keyframes import Keyframes
 from r4_ros.perception.label_segmenter import LabelSegmenter, named_by_class
 from r4_ros.perception.lift import Lifted, lift, measured_area
+from r4_ros.perception.parts import joined
 from r4_ros.perception.registration import along_axis, pinhole, rectify, register
 from r4_ros.perception.uncertainty import with_pose_uncertainty
 from r4_ros.perception.views import view_of
@@ -176,7 +177,10 @@ class Pipeline:
 
     def _segment(self, image: RgbdImage) -> list[Segment]:
         try:
-            return self._segmenter.segment(image)
+            found = self._segmenter.segment(image)
+            if self.config.segmenter == "label_image":  # that knows what is one thing
+                return found
+            return joined(found, image.depth, image.intrinsics)
         except FrameRefused:
             raise
         except Exception as error:  # a model's own error: this frame is lost, the node lives on
