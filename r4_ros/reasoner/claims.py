@@ -15,6 +15,7 @@ from r4_ros.reasoner.spatial import Place
 DIRECTIONS = frozenset("left right behind front ahead back".split())
 ANY_CHANGE: tuple[EventName, ...] = ("changed", "moved", "disappeared", "reappeared")
 """What counts as a change; what was noticed late ('appeared') may have been hidden before."""
+PLACING = frozenset("in on at under by near behind beside".split())
 SWITCHES = frozenset("on off".split())
 
 
@@ -57,9 +58,10 @@ def _choice(ask: Ask, target: NounPhrase | None, places: list[Place]) -> tuple[P
     first = [c.split()[0] for c in ask.choices]
     found = [lexicon.property_of(w) or lexicon.property_of(f) for w, f in zip(last, first, strict=True)]
     named = next((name for name, _ in (f for f in found if f)), None)
-    if named is not None:
+    placed = first[-1] in PLACING and len(ask.choices[-1].split()) > 1
+    if named is not None and not placed:
         return None, replace(ask, asked=Asked(named))
-    located = DIRECTIONS & set(" ".join(ask.choices).split()) or first[-1] in ("in", "on", "at", "under", "by", "near")
+    located = DIRECTIONS & set(" ".join(ask.choices).split()) or first[-1] in PLACING
     if located:
         place = next((p for p in places if p.subject is target or p.subject is None), None)
         return place, replace(ask, asked=Asked.LOCATION)

@@ -70,9 +70,12 @@ def plan(text: str) -> Plan:
 def _drop_choices(sketch: Sketch) -> None:
     """'to my left or my right': the alternatives restrict nothing."""
     at = next(i for i in range(sketch.ask.start, sketch.end) if sketch.reading.lowers[i] == "or")
-    for place in [p for p in sketch.places if p.end >= at and p is not sketch.claimed]:
+    for place in [p for p in sketch.places if p.end >= at]:
         sketch.places.remove(place)
+        sketch.alternatives.append(place)
         sketch.used.update(range(place.start, place.end))
+    if sketch.claimed is not None and sketch.claimed not in sketch.alternatives:
+        sketch.alternatives.insert(0, sketch.claimed)
 
 
 def _build(sketch: Sketch, claim: Claim | None) -> Plan:
@@ -81,6 +84,7 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     for phrase in sketch.agent_phrases:
         sketch.used.update(range(phrase.start, phrase.end))
     imagined = _imagined(sketch)
+    alternatives = [key for place in sketch.alternatives if (key := _spatial(sketch, place)) is not None]
     to_other = _other_end(sketch)
     keys = _temporal(sketch)
     sketch.about = subject(sketch)
@@ -108,6 +112,7 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
         event=event,
         to_other=to_other,
         choices=ask.choices,
+        alternatives=tuple(alternatives) if len(alternatives) == len(ask.choices) else (),
         compared=comparison,
         about=sketch.about,
         past=_past(sketch),

@@ -111,6 +111,9 @@ def _core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int
         return inner
     if inner is not None and lowers[i] in IMAGINING | {"from"}:
         return inner
+    comma = next((k for k in range(i, end) if lowers[k] == ","), -1)
+    if lowers[i] == "when" and EGO_WORDS & set(lowers[i + 1 : i + 2]) and inner is not None and comma > i:
+        return inner  # 'when I look up, what is above the sink'
     if lowers[i] in WH or lowers[i] in AUXILIARIES:
         return i
     preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",), ("when",))

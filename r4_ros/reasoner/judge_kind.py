@@ -290,6 +290,8 @@ def choose(run: Run, found: Found) -> Draft:
                 return answered(
                     f"{choice.capitalize()}: the {wording.thing(best)} is {word} of you.", (choice,), [best]
                 )
+    if plan.alternatives:
+        return _one_of_places(run, found)
     if plan.asked in (None, Asked.OTHER, Asked.LOCATION, Asked.IDENTITY):
         return unsupported("I can't choose between these.")
     assert plan.asked is not None
@@ -298,6 +300,26 @@ def choose(run: Run, found: Found) -> Draft:
         return not_seen(f"I have seen the {wording.thing(best)}, but its {plan.asked.value} isn't known.", None, [best])
     choice = next((c for c in plan.choices if lexicon.same_value(plan.asked.value, c.split()[0], value)), value)
     return answered(f"{wording.capital(wording.valued(best, value))}.", (choice,), [best])
+
+
+def _one_of_places(run: Run, found: Found) -> Draft:
+    """'is it on the floor or on the shelf': the one place of those asked about where it is."""
+    plan, ids = found.plan, tuple(e.entry_id for e in found.evidence)
+    held: list[tuple[str, list[Evidence]]] = []
+    for key, said in zip(plan.alternatives, plan.choices, strict=True):
+        query = Query(entry_ids=ids, spatial=(run.constraint(plan, key, found),), at_ns=found.window.at_ns)
+        there = {e.entry_id for e in run.retrieve(query, f"whether it is {said}").entries}
+        here = [e for e in found.evidence if e.entry_id in there]
+        held += [(said, here)] if here else []
+    best = best_first(found)[0]
+    name, is_ = wording.thing(best), wording.be(best.label, found.window.bounded or plan.past)
+    if not held:
+        return not_seen(f"Neither, as far as I know: the {name} {is_} {wording.spot(best)}.", None, [best])
+    told = wording.listed([f"{said}: {wording.spots(here)}" for said, here in held])
+    if len(held) > 1 or (len(held[0][1]) < len(found.evidence) and plan.target.definite):
+        return ambiguous(f"That depends on which is meant. {wording.capital(told)}.", found.evidence)
+    said, here = held[0]
+    return answered(f"{wording.capital(said)}: the {name} {is_} {wording.spot(here[0])}.", (said,), here)
 
 
 KINDS = {

@@ -311,6 +311,7 @@ class Plan(Key):
     event: EventKey | None = Field(None, description="the event that is asked about: what was moved, when was it moved")
     to_other: Reference | None = Field(None, description="the other end of an asked distance or direction")
     choices: tuple[str, ...] = ()
+    alternatives: tuple[SpatialKey, ...] = Field((), description="the choices, where they are places, in order")
     compared: Comparison | None = Field(None, description="for the forms compare and order")
     about: Literal["thing", "robot", "robots", "rooms"] = Field(
         "thing", description="what is asked about, where that is no remembered thing: a robot's own place, the rooms"
@@ -325,6 +326,7 @@ class Plan(Key):
                 raise ValueError(f"step {i} refers to a step that isn't earlier")
         last = len(self.steps)
         outer = [r for s in self.ego for r in (s.reference, s.subject)] + [self.to_other]
+        outer += [r for s in self.alternatives for r in (s.reference, s.other)]
         outer += [*self.compared.others, self.compared.reference] if self.compared is not None else []
         if any(r is not None and r.step >= last for r in outer):
             raise ValueError("a reference to a step that doesn't exist")

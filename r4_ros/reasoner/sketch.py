@@ -56,6 +56,7 @@ class Sketch:
     steps: list[Step] = field(default_factory=list)
     made: dict[int, Reference] = field(default_factory=dict)
     claimed: spatial.Place | None = None
+    alternatives: list[spatial.Place] = field(default_factory=list)
     about: Literal["thing", "robot", "robots", "rooms"] = "thing"
     used: set[int] = field(default_factory=set)  # words that went into the plan
 

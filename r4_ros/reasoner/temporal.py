@@ -272,7 +272,16 @@ def _used_to(reading: Reading, i: int) -> bool:
         return False
     if lowers[i] == "used":
         return not set(lowers[max(0, i - 1) : i]) & BE
-    return lowers[i] == "use" and "did" in lowers
+    lasting = i + 2 < len(lowers) and reading.words[i + 2].lemma in (
+        "be",
+        "have",
+        "stand",
+        "hang",
+        "lie",
+        "sit",
+        "live",
+    )
+    return lowers[i] == "use" and "did" in lowers and lasting
 
 
 def _spatial_end(reading: Reading, i: int) -> bool:
