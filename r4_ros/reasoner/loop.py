@@ -39,7 +39,7 @@ from r4_ros.reasoner.draft import (
 from r4_ros.reasoner.judge_kind import KINDS
 from r4_ros.reasoner.judge_place import PLACES
 from r4_ros.reasoner.judge_verify import left_place
-from r4_ros.reasoner.keys import Form, Plan
+from r4_ros.reasoner.keys import Attribute, Form, Plan
 from r4_ros.reasoner.refine import Relaxation, relaxations
 from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
 
@@ -197,7 +197,7 @@ def _all_gone(found: Found) -> bool:
 def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
     """Properties that no key could check ('wee', 'Anna's') are named, and the answer isn't certain."""
     loose = [(i, a) for i, step in enumerate(plan.steps) for a in step.semantic.attributes if not a.is_known]
-    unchecked = [a.value for i, a in loose if not all(_tells(e.label, e.description, a.value) for e in found.steps[i])]
+    unchecked = [a.value for i, a in loose if not all(_tells(e, a) for e in found.steps[i])]
     unsure = _maybe_gone(found, draft)
     if unsure and draft.verdict is Verdict.ANSWERED:
         text = f"{draft.text} {unsure}"
@@ -247,8 +247,11 @@ def _taken_for(found: Found) -> str:
     return ""
 
 
-def _tells(label: str, description: str, word: str) -> bool:
-    return word in f"{label} {description}".casefold().split()
+def _tells(evidence: Evidence, asked: Attribute) -> bool:
+    """Whether what is known of a thing says so: its words, or who somebody said owns it."""
+    if any(name == asked.name and value.casefold() == asked.value for name, value in evidence.attributes):
+        return True
+    return asked.value in f"{evidence.label} {evidence.description}".casefold().split()
 
 
 def _no_region(run: Run, unknown: UnknownRegion | None) -> Draft:

@@ -31,7 +31,17 @@ def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tup
         named = [e for e in certain if e.label.casefold() == text and lexicon.exact_kind(text) != text]
         kept = named or certain or kept
     better = [e for e in kept if not lexicon.is_stand_in(text, e.label)]
-    return whole(better or kept)
+    return whole(_owned(step, better or kept))
+
+
+def _owned(step: Step, entries: Sequence[Evidence]) -> Sequence[Evidence]:
+    """Those that somebody said are the asked person's, where there are any; and not what is known to be another's."""
+    owners = {a.value for a in step.semantic.attributes if a.name == "owner" and not a.negate}
+    if not owners:
+        return entries
+    known = {e.entry_id: {v.casefold() for name, v in e.attributes if name == "owner"} for e in entries}
+    theirs = [e for e in entries if owners & known[e.entry_id]]
+    return theirs or [e for e in entries if not known[e.entry_id]]
 
 
 def is_piece_of(evidence: Evidence, anchors: Sequence[Evidence]) -> bool:

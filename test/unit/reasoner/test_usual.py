@@ -36,6 +36,10 @@ def library(tmp_path_factory: Any) -> Iterator[Library]:
     start = round(at(17, 9) * S)
     said = Interval(start, start + S)
     made.add_episode(Episode("", "r1", "I am Anna", said, EpisodeSource.UTTERANCE, participants=(f"Anna is {person}",)))
+    (cup,) = home.ids("cup")
+    made.add_episode(
+        Episode("", "r1", "that is my cup", said, EpisodeSource.UTTERANCE, participants=(f"Anna owns {cup}",))
+    )
     yield made
     made.close()
 
@@ -113,6 +117,14 @@ def test_a_person_is_found_by_the_name_that_was_said(library: Library) -> None:
     answer = ask(library, "Where is Anna?")
     assert answer.verdict is Verdict.ANSWERED and answer.evidence[0].label == "person"
     assert ask(library, "Where is Berta?").verdict is not Verdict.ANSWERED
+
+
+def test_whose_things_are_is_known_from_what_was_said(library: Library) -> None:
+    hers = ask(library, "Where is Anna's cup?")
+    assert hers.verdict is not Verdict.AMBIGUOUS and hers.value == pytest.approx((2.2, 0.1, 0.85))
+    assert ("owner", "Anna") in hers.evidence[0].attributes
+    assert ask(library, "Where is Berta's cup?").verdict is Verdict.NOT_SEEN, "it is Anna's"
+    assert ask(library, "Where is Berta's spoon?").verdict is Verdict.AMBIGUOUS, "whose that is nobody said"
 
 
 def test_without_clock_times_there_are_no_times_of_day(tmp_path: Path, monkeypatch: Any) -> None:
