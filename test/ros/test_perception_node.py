@@ -83,6 +83,22 @@ def test_depth_may_come_from_a_point_cloud(graph: Any, memory: MemoryNode) -> No
     assert entry.state is m.EntryState.GONE
 
 
+def test_two_cameras_of_a_robot_share_its_memory(graph: Any, memory: MemoryNode, until: Any) -> None:
+    """Each has a node, a writer and a sequence of its own; the cup that both see is one."""
+    from rclpy.parameter import Parameter
+
+    shared = {"agent_id": "robot", "segmenter": "label_image", "embedder": "none", "map_id": "home"}
+    for camera in ("front", "rear"):
+        values = [Parameter(name, value=value) for name, value in {**shared, "camera": camera}.items()]
+        renamed = ["--ros-args", "-r", f"__node:=perception_node_{camera}"]
+        node = PerceptionNode(context=graph.context, parameter_overrides=values, cli_args=renamed)
+        assert graph.active(graph.add(node)).get_name() == f"perception_node_{camera}"
+    assert run(frames_of([n * SECOND for n in (10, 11, 12)])).unanswered == 0
+    assert until(lambda: memory.counts["frames"] == 6)
+    (entry,) = memory.library.placed()
+    assert entry.count == 6
+
+
 def test_a_frame_without_a_pose_is_refused_by_name_and_the_next_one_taken(
     graph: Any, perception: PerceptionNode, memory: MemoryNode, until: Any
 ) -> None:

@@ -19,8 +19,8 @@ class BagMaker:
     def __init__(self) -> None:
         self.store = get_typestore(Stores.ROS2_JAZZY)
 
-    def make(self, name: str, **fields: Any) -> Any:
-        return self.store.types[name](**fields)
+    def make(self, kind: str, /, **fields: Any) -> Any:
+        return self.store.types[kind](**fields)
 
     def header(self, stamp_ns: int, frame: str) -> Any:
         stamp = self.make("builtin_interfaces/msg/Time", sec=stamp_ns // S, nanosec=stamp_ns % S)
@@ -71,6 +71,20 @@ class BagMaker:
                 self.image(stamp_ns + depth_offset_ns, depth, "16UC1"),
             ),
         ]
+
+    def cloud(self, stamp_ns: int) -> Any:
+        """A wall 2 m ahead, as the depth image has it."""
+        v, u = np.mgrid[:24, :32]
+        points = np.stack([(u - 16) / 15, (v - 12) / 15, np.full(u.shape, 2.0)], axis=-1).astype("<f4")
+        fields = [
+            self.make("sensor_msgs/msg/PointField", name=name, offset=4 * i, datatype=7, count=1)
+            for i, name in enumerate("xyz")
+        ]
+        return self.make(
+            "sensor_msgs/msg/PointCloud2", header=self.header(stamp_ns, "camera"), height=24, width=32, fields=fields,
+            is_bigendian=False, point_step=12, row_step=384, data=np.frombuffer(points.tobytes(), np.uint8),
+            is_dense=True,
+        )  # fmt: skip
 
     def write(
         self,

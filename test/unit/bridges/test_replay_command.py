@@ -119,3 +119,34 @@ def test_any_parameter_of_perception_can_be_given(app: typer.Typer, bag: Path, t
     done = run(app, bag, "--db", tmp_path / "k.db", *options)
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["observations"] == 0  # the crate has fewer points
+
+
+def test_a_cloud_takes_the_place_of_depth_where_there_is_none_or_it_is_named(
+    app: typer.Typer, tmp_path: Path, bags: Any
+) -> None:
+    def recorded(name: str, depth: bool) -> Path:
+        messages = [("/label/label_info", 5 * S, bags.make("std_msgs/msg/String", data='{"7": "crate"}'))]
+        labels = np.zeros((24, 32), np.uint16)
+        labels[8:18, 10:22] = 7
+        for stamp in range(5 * S, 6 * S, S // 5):
+            messages += [m for m in bags.frame(stamp) if depth or "depth" not in m[0]]
+            messages += [("/label/image_raw", stamp, bags.image(stamp, labels, "16UC1"))]
+            messages += [("/lidar/points", stamp, bags.cloud(stamp))]
+        return Path(bags.write(tmp_path / name, messages))
+
+    without, both = recorded("without", False), recorded("both", True)
+    places = []
+    for bag, *options in ((without,), (both,), (both, "--cloud-topic", "/lidar/points")):
+        db = tmp_path / f"{len(places)}.db"
+        done = run(app, bag, "--db", db, "--embedder", "none", "--json", *options)
+        assert (done.exit_code, json.loads(done.stdout)["frames"]) == (0, 5), done.output
+        with open_library(db, MemoryConfig(agent_id="robot"), None, read_only=True) as library:
+            places.append(library.placed()[0].box.pose.position)
+    assert places[0] == places[2] == pytest.approx(places[1], abs=1e-3)
+
+
+def test_a_recording_without_depth_says_what_would_do(app: typer.Typer, tmp_path: Path, bags: Any) -> None:
+    bag = bags.write(tmp_path / "bag", [m for m in bags.frame(5 * S) if "depth" not in m[0]])
+    done = run(app, bag, "--db", tmp_path / "a.db")
+    assert isinstance(done.exception, R4Error)
+    assert "has no depth topic (or name it: --depth-topic, --cloud-topic)" in str(done.exception)
