@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Measure memory and perception on this machine.", no_args_is_help=True)
     group.command("retrieval")(retrieval)
     group.command("ingest")(ingest)
+    group.command("history")(history)
     group.command("perception")(perception)
     group.command("correction")(correction)
     group.command("reasoner")(reasoner)
@@ -118,6 +119,23 @@ def correction(
         print(json.dumps(found))
     else:
         _print_correction(found)
+
+
+def history(
+    days: Annotated[int, typer.Option(help="simulated days", min=1)] = 30,
+    minutes: Annotated[int, typer.Option(help="minutes driven of each day; the budget is for as much less", min=1)] = 2,
+    mb: Annotated[int, typer.Option(help="history_mb for whole days", min=1)] = 4000,
+    as_json: AsJson = False,
+) -> None:
+    """Whether a robot's database stays within history_mb, day after day at 50 observations a second."""
+    from r4_ros.evaluation.bench_history import bench_history
+
+    found = bench_history(days, minutes, mb, _say)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        for name, value in found.items():
+            print(f"{name.replace('_', ' ')}: {value}")
 
 
 def reasoner(

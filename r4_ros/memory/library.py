@@ -236,6 +236,10 @@ class Library(AnchorCorrectable, Episodic, Attachable):
                 self._settle_views()
             return self._retention.drop()
 
+    def used_bytes(self) -> int:
+        """Size of the database without room that is free again; what ``history_mb`` is about."""
+        return self._store.used_bytes()
+
     @property
     def history_exceeds(self) -> bool:
         """Whether all history that may be dropped is gone, and the database is still larger than configured."""

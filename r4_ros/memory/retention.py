@@ -1,7 +1,7 @@
 """How long, and up to which size of the database, the history of observations is kept.
 
 What entries know of themselves (stays, sightings, presence, events) is never dropped. Dropping goes in slices, oldest
-first, each small enough that frames hardly wait for it. The last minute of a session always stays, since what is
+first, each small enough that frames hardly wait for it. The last minute of each agent always stays, since what is
 tracked now and frames that come late are told by it.
 """
 
@@ -56,11 +56,17 @@ class Retention:
         if not self._max_bytes or self._store.used_bytes() <= self._max_bytes:
             return None
         for (agent_id, session), stamp_ns in oldest.items():
-            before_ns = self._sessions.of(agent_id)[session].newest_ns - KEPT_NS
+            before_ns = self._droppable(agent_id, session)
             if stamp_ns < before_ns:
                 return agent_id, session, before_ns
         self.too_small = True
         return None
+
+    def _droppable(self, agent_id: str, session: int) -> int:
+        """The stamp before which a session's history may be dropped at all."""
+        of_agent = self._sessions.of(agent_id)
+        newest_ns = of_agent[session].newest_ns
+        return newest_ns - KEPT_NS if session == len(of_agent) - 1 else newest_ns + 1
 
     def _too_old(self, agent_id: str, session: int) -> int:
         """The stamp before which a session's history is too old; where time was set back since, none is."""

@@ -498,3 +498,9 @@ def test_beliefs_are_as_of_the_newest_frame_and_what_was_kept(open_store: OpenSt
     store.write_frame(replace(later, frame=replace(later.frame, anchor_id=1)))
     [now] = store.beliefs()
     assert now == replace(kept, stamp_ns=9, odom_in_map=now.odom_in_map)
+
+
+def test_this_suite_asks_for_everything_that_a_store_promises() -> None:
+    names = {name for kind in MemoryStore.__mro__ for name in vars(kind) if not name.startswith("_")}
+    suite = Path(__file__).read_text(encoding="utf-8")
+    assert {name for name in names if f".{name}" not in suite} == set()

@@ -49,6 +49,7 @@ def test_ingest_as_json_and_nothing_acknowledged_is_missing(app: typer.Typer, tm
         found = json.loads(ran.stdout)
         assert [frame["batch"] for frame in found["frames"]] == [1, 10, 100]
         assert all(f["observations_per_s"] > 0 and 0 < f["p50_ms"] <= f["p99_ms"] for f in found["frames"])
+        assert 0 < found["caller_ms_p50"] <= found["caller_ms_p99"]
         assert found["association_per_s"] > 0 and found["start_s"] > 0 and found["disk_bytes_per_entry"] > 0
         assert len(set(acks.read_text().split())) == rounds * (200 + 20 * 10 + 3 * 100)
     verify = ["db", "verify", "--db", memory, "--acks", str(acks), "--json"]
@@ -59,6 +60,16 @@ def test_ingest_as_json_and_nothing_acknowledged_is_missing(app: typer.Typer, tm
         log.write("0123456789abcdef0123456789abcdef\ncut o")
     ran = CliRunner().invoke(app, verify)
     assert ran.exit_code == 1 and json.loads(ran.stdout)["missing"] == 1
+
+
+def test_history_as_json_stays_within_its_budget(app: typer.Typer) -> None:
+    options = ["bench", "history", "--days", "5", "--minutes", "1", "--mb", "2900", "--json"]
+    ran = CliRunner().invoke(app, options)
+    assert ran.exit_code == 0, ran.output
+    found = json.loads(ran.stdout)
+    assert found["within"] and 0 < found["largest_mb"] <= found["budget_mb"] == 2
+    assert found["observations"] == 5 * 60 * 50 == found["observations_dropped"] + found["observations_kept"]
+    assert found["observations_dropped"] > 0 and 50 < found["bytes_per_observation"] < 200
 
 
 def test_most_observations_of_the_benchmark_are_of_things_that_are_known(tmp_path: Path) -> None:
