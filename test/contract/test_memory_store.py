@@ -39,6 +39,7 @@ from r4_ros.core.model import (
     observation_id,
 )
 from r4_ros.memory.anchor_records import PathRecord
+from r4_ros.memory.bulk import NO_VECTOR
 from r4_ros.memory.codec import as_stored
 from r4_ros.memory.merge_records import AnchorChange, MergeChange
 from r4_ros.memory.sqlite_store import SqliteStore
@@ -498,6 +499,65 @@ def test_beliefs_are_as_of_the_newest_frame_and_what_was_kept(open_store: OpenSt
     store.write_frame(replace(later, frame=replace(later.frame, anchor_id=1)))
     [now] = store.beliefs()
     assert now == replace(kept, stamp_ns=9, odom_in_map=now.odom_in_map)
+
+
+def test_the_start_reads_entries_and_vectors_by_the_batch(open_store: OpenStore) -> None:
+    store = open_store()
+    many = {"stays": (*entry(0).entry.stays, replace(entry(0).entry.stays[0], anchor_id=1)), "moved_from": ""}
+    plain = {"label_embedding": None, "description_embedding": None, "attributes": (), "moved_from": "id0"}
+    stored = [entry(0, **many), entry(2, **plain), entry(3, presence=(Presence(0, 1, 4, 9),), agent_id="r2")]
+    new = tuple(EntryChange(None, e) for e in stored)
+    store.write_frame(change(1, 5, anchor=anchor(0)))
+    store.write_frame(change(2, 6, anchor=anchor(1), entries=new))
+    gone = MergeChange(EntryChange(stored[0], stored[0]), stored[2], 7, "x")
+    store.write_anchor_correction(AnchorChange("r1", "correction", 3, (), (), (gone,)))
+    store.close()
+    again = open_store(read_only=True)
+    vectors: dict[int, Any] = {}
+    for some in again.vector_batches():
+        assert some.model == "axes"
+        vectors.update(zip(some.numbers.tolist(), np.asarray(some.vectors, np.float32), strict=True))
+    batches, expected = list(again.entry_batches()), list(again.entries())
+    assert [slot for batch in batches for slot in batch.slots.tolist()] == [e.slot for e in expected] == [0, 2]
+    (batch,) = batches
+    entries = [e.entry for e in expected]
+    assert (list(batch.ids), list(batch.labels)) == ([e.entry_id for e in entries], [e.label for e in entries])
+    assert batch.first_seen.tolist() == [1, 1] and batch.last_seen.tolist() == [4, 4]
+    assert (batch.stays.counts.tolist(), batch.stays.anchor.tolist()) == ([2, 1], [0, 1, 0])
+    assert batch.sightings.counts.tolist() == [2, 2] and batch.presence.end.tolist() == [FOREVER, FOREVER]
+    assert batch.attributes == {0: (("color", "red"),)} and batch.moved_from == {1: "id0"}
+    assert batch.label_vectors is not None and batch.description_vectors is not None
+    for numbers, name in (
+        (batch.label_vectors, "label_embedding"),
+        (batch.description_vectors, "description_embedding"),
+    ):
+        assert numbers[1] == NO_VECTOR
+        np.testing.assert_array_equal(vectors[int(numbers[0])], getattr(entries[0], name).vector)
+    assert again.vector_models() == ["axes"]
+
+
+def test_episodes_by_number_and_what_they_mean(open_store: OpenStore) -> None:
+    store = open_store()
+    said = Episode("x", "r1", "hello", Interval(10, 20), EpisodeSource.UTTERANCE)
+    first = store.add_episode(StoredEpisode(said), 1, vector(1, 0))
+    second = store.add_episode(StoredEpisode(replace(said, episode_id="y", text="bye", interval=Interval(1, 2))), 2)
+    assert 0 < first < second and store.add_episode(StoredEpisode(said), 3) == 0 and store.revision() == 2
+    store.close()
+    again = open_store()
+    assert [e.episode.episode_id for e in again.episodes_by_number()] == ["x", "y"]
+    assert [e.episode.text for e in again.episodes_by_number([second])] == ["bye"]
+    assert list(again.episode_vectors()) == [("hello", vector(1, 0))]
+
+
+def test_whose_clock_the_stamps_run_on_is_kept(open_store: OpenStore) -> None:
+    store = open_store()
+    assert not store.is_live()
+    store.set_live(True)
+    store.close()
+    again = open_store()
+    assert again.is_live() and again.revision() == 0
+    again.set_live(False)
+    assert not again.is_live()
 
 
 def test_this_suite_asks_for_everything_that_a_store_promises() -> None:
