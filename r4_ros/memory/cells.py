@@ -107,6 +107,16 @@ def unpack(blob: bytes) -> Block:
     return Block(np.array(low, np.int64), bits.astype(bool))
 
 
+def placed(minute: StoredCells, anchor_pose: Pose) -> Block:
+    """A minute's cells, with its anchor where it is in the map now."""
+    block = unpack(minute.cells)
+    if anchor_pose == minute.anchor_pose:
+        return block
+    moved = compose(anchor_pose, inverse(minute.anchor_pose))
+    looked, reached = (cells_of(transform_points(moved, centres_of(block.cells(plane)))) for plane in (0, 1))
+    return block_of(looked, reached)
+
+
 def _box(blobs: Iterable[bytes]) -> int:
     """How many cells the box around packed blocks has."""
     shapes = np.array([_SHAPE.unpack(blob[: _SHAPE.size]) for blob in blobs])
@@ -202,13 +212,12 @@ class CoarseCoverage:
         return self._unpacked[number]
 
     def _placed_block(self, number: int) -> Block:
-        m, pose = self._minutes[number], self._placed[number]
-        block = unpack(m.cells)
-        if pose == m.anchor_pose:
-            return block
-        moved = compose(pose, inverse(m.anchor_pose))
-        looked, reached = (cells_of(transform_points(moved, centres_of(block.cells(plane)))) for plane in (0, 1))
-        return block_of(looked, reached)
+        return placed(self._minutes[number], self._placed[number])
+
+    def has(self, stored: StoredCells) -> bool:
+        """Whether that minute of that agent is known."""
+        key = (stored.agent_id, stored.map_id, stored.start_ns)
+        return any((m.agent_id, m.map_id, m.start_ns) == key for m in self._minutes)
 
     def _follow_anchors(self) -> None:
         """Place anew the minutes whose anchors stand elsewhere now."""

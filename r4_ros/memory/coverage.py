@@ -36,7 +36,7 @@ MOST_VIEWS, RECENT_NS = 4096, 3600 * NS_PER_S
 """So many views, and those of the last hour, are kept as they are; older ones are settled."""
 _BEHIND = 512
 _TURN_RAD = math.radians(30)
-_APART_M, _APART_RAD = 0.25, math.radians(10)
+_APART_M, _APART_RAD = 0.5, math.radians(15)
 """Of views of one minute that are closer, one gives the cells."""
 
 _Viewpoint = tuple[str, int, int, int, int, int]
@@ -226,7 +226,7 @@ class Coverage:
         first = views[0].view
         apart = {self._viewpoint(kept, _APART_M, _APART_RAD): kept for kept in views}.values()
         planes = zip(*(self._cells(kept) for kept in apart), strict=True)
-        looked, reached = (np.unique(np.concatenate(plane), axis=0) for plane in planes)
+        looked, reached = (np.concatenate(plane) for plane in planes)
         pose = self._anchors[first.anchor_id].pose_in_map
         until = max(int(kept.group["until"][kept.row]) for kept in views)
         where = (first.agent_id, first.map_id, first.stamp_ns, until)

@@ -9,13 +9,27 @@ import numpy as np
 
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import compose, inverse
-from r4_ros.core.model import FOREVER, NS_PER_S, Embedding, Episode, EpisodeSource, Fact, Pose, Region, TrailPoint, Vec3
+from r4_ros.core.model import (
+    FOREVER,
+    NS_PER_S,
+    Embedding,
+    Episode,
+    EpisodeSource,
+    Fact,
+    Interval,
+    Pose,
+    Region,
+    TrailPoint,
+    Vec3,
+)
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.cells import Block, pack
 from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook, id_of
 from r4_ros.memory.retrieve import Retriever
-from r4_ros.memory.store import StoredEpisode
+from r4_ros.memory.sessions import Sessions
+from r4_ros.memory.store import StoredCells, StoredEpisode
 from r4_ros.memory.ties import Tie, check_ties
 from r4_ros.memory.trails import Trails
 
@@ -27,6 +41,7 @@ class Episodic(Correctable):
 
     _anchors: AnchorBook
     _episodes: EpisodeBook
+    _sessions: Sessions
     _trails: Trails
     _coverage: Coverage
     _retriever: Retriever
@@ -97,6 +112,25 @@ class Episodic(Correctable):
         if due is not None:
             self._store.settle_views(due.cells, due.frames, due.dropped)
             self._coverage.settled(due)
+
+    def add_coverage(self, agent_id: str, map_id: str, span: Interval, block: Block) -> None:
+        """Take over cells of a map that an agent looked at in a minute of the past; a known minute changes nothing.
+
+        Raises InvalidArgument where the agent has no frames on that map.
+        """
+        with self._writing, self._lock:
+            self._refuse_if_read_only()
+            newest = self._sessions.newest(agent_id)
+            anchor = self._anchors.latest(agent_id, map_id, span.start)
+            if anchor is None and newest is not None:
+                anchor = self._anchors.latest(agent_id, map_id, newest.newest_ns)
+            if anchor is None:
+                raise InvalidArgument(f"coverage: nothing else is known of agent '{agent_id}' on the map '{map_id}'")
+            where = (agent_id, map_id, span.start, span.end, anchor.anchor_id, anchor.pose_in_map)
+            minute = StoredCells(*where, pack(block))
+            if not self._coverage.past.has(minute):
+                self._store.settle_views(minute, (), ())
+                self._coverage.past.add(minute)
 
     def newest_stamp(self, agent_id: str = "") -> int:
         """Newest stamp of an agent's newest session; 0 where there is none."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import numpy as np
+
 from r4_ros.core.model import (
     Anchor,
     CorrectionRecord,
@@ -12,12 +14,14 @@ from r4_ros.core.model import (
     Episode,
     Float32Array,
     Frame,
+    Interval,
     Observation,
     Pose,
     Region,
     View,
 )
 from r4_ros.memory.anchor_records import PathRecord
+from r4_ros.memory.cells import Block
 
 Json = dict[str, Any]
 
@@ -114,6 +118,22 @@ def episode_to_json(e: Episode) -> Json:
         "map_id": e.map_id,
         "place": None if e.place is None else list(e.place),
         "participants": list(e.participants),
+    }
+
+
+def coverage_to_json(agent_id: str, map_id: str, span: Interval, block: Block) -> Json:
+    """What an agent looked at in a minute of the past, as cells of the map."""
+    looked, reached = (base64.b64encode(np.packbits(plane).tobytes()).decode("ascii") for plane in block.bits)
+    return {
+        "type": "coverage",
+        "agent": agent_id,
+        "map_id": map_id,
+        "start": span.start,
+        "end": span.end,
+        "low": block.low.tolist(),
+        "size": list(block.bits.shape[1:]),
+        "looked": looked,
+        "reached": reached,
     }
 
 

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import compose, inverse, normalized
@@ -38,11 +39,13 @@ from r4_ros.core.model import (
     Visibility,
 )
 from r4_ros.memory.anchor_records import PathRecord
+from r4_ros.memory.cells import Block
 
 Json = dict[str, Any]
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 _REQUIRED = object()
+_MOST_CELLS = 1 << 27
 
 
 class Fields:
@@ -186,6 +189,33 @@ def path_from_json(values: Json) -> tuple[PathRecord, int | None]:
     session = f.take("session", _integer, None)
     stamps, poses = tuple(stamp for stamp, _ in nodes), tuple(pose for _, pose in nodes)
     return PathRecord(f.take("agent", _text), session or 0, f.take("map_id", _string, ""), stamps, poses), session
+
+
+def coverage_from_json(values: Json) -> tuple[str, str, Interval, Block]:
+    """Agent, map, time and cells of a minute of the past."""
+    f = Fields(values, "coverage")
+    start = f.take("start", _integer)
+    low, size = f.take("low", _three), f.take("size", _three)
+    count = size[0] * size[1] * size[2]
+    if min(size) < 0 or count > _MOST_CELLS:
+        raise InvalidArgument(f"coverage: 'size' must be three numbers that make at most {_MOST_CELLS} cells")
+    planes = [f.take(name, lambda text: _bits(text, count)).reshape(size) for name in ("looked", "reached")]
+    span = Interval(start, f.take("end", _integer, start + 1))
+    return f.take("agent", _text), f.take("map_id", _string, ""), span, Block(np.array(low, np.int64), np.stack(planes))
+
+
+def _three(value: Any) -> list[int]:
+    numbers = [_integer(v) for v in _list(value)]
+    if len(numbers) != 3 or max(map(abs, numbers)) > 1 << 20:
+        raise ValueError(f"must be three whole numbers, not {value!r:.60}")
+    return numbers
+
+
+def _bits(text: Any, count: int) -> npt.NDArray[np.bool_]:
+    packed = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
+    if packed.size != (count + 7) // 8:
+        raise ValueError(f"must be base64 of {count} bits")
+    return np.unpackbits(packed, count=count).astype(bool)
 
 
 def region_from_json(values: Json) -> Region:

@@ -28,7 +28,7 @@ from r4_ros.memory.store import CorrectionChange, EntryChange
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
 
-_KINDS = tuple("frame observation entry stay sighting event episode anchor session region crop".split())
+_KINDS = tuple("frame observation entry stay sighting event episode coverage anchor session region crop".split())
 _DESCRIBED = "UPDATE observation SET description = ?, attributes = ? WHERE frame_id = ? AND idx = ?"
 _CORRECTION = """INSERT INTO correction(correction_no, stamp_ns, kind, source, entry_id, request, entries, before,
     after, frame_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""

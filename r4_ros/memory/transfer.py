@@ -14,6 +14,7 @@ from r4_ros.core.model import (
     Embedding,
     Float32Array,
     Frame,
+    Interval,
     Observation,
     Pose,
     Region,
@@ -22,6 +23,7 @@ from r4_ros.core.model import (
 from r4_ros.core.ports import Embedder
 from r4_ros.memory import interchange, interchange_read
 from r4_ros.memory.anchor_records import PathRecord
+from r4_ros.memory.cells import placed
 from r4_ros.memory.codec import dump
 from r4_ros.memory.interchange import FORMAT, VERSION, Json
 from r4_ros.memory.library import Library
@@ -53,6 +55,9 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
                 yield dump(interchange.embedding_to_json(text, embedding))
         for stored in store.episodes_by_number():
             yield dump(interchange.episode_to_json(_placed(stored, poses)))
+        for minute in store.cells():
+            span, block = Interval(minute.start_ns, minute.until_ns), placed(minute, poses[minute.anchor_id])
+            yield dump(interchange.coverage_to_json(minute.agent_id, minute.map_id, span, block))
         for region in store.regions():
             yield dump(interchange.region_to_json(region))
 
@@ -89,6 +94,7 @@ class Imported:
     observations: int = 0
     episodes: int = 0
     regions: int = 0
+    coverage: int = 0
     corrections: int = 0
     paths: int = 0
     derived: int = 0
@@ -125,6 +131,7 @@ class Importer:
             "frame": self._frame,
             "episode": self._episode,
             "region": self._region,
+            "coverage": self._coverage,
             "correction": self._correction,
             "path": self._path,
             "anchor": self._anchor,
@@ -215,6 +222,10 @@ class Importer:
         episode = interchange_read.episode_from_json(values)
         self._library.add_episode(episode, self._vector(episode.text))
         self.done.episodes += 1
+
+    def _coverage(self, values: Json) -> None:
+        self._library.add_coverage(*interchange_read.coverage_from_json(values))
+        self.done.coverage += 1
 
     def _region(self, values: Json) -> None:
         region = interchange_read.region_from_json(values)

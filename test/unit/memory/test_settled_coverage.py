@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from r4_ros.core.model import FOREVER, Pose, Query, Reference, Region, SpatialCo
 from r4_ros.memory import cells
 from r4_ros.memory.cells import CELL_M, MINUTE_NS, NOTHING, block_of, cells_of, centres_of, pack, union, unpack
 from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.transfer import Importer, export_lines
 
 S = 1_000_000_000
 AHEAD = Region("ahead", ((1, -0.5), (3, -0.5), (3, 0.5), (1, 0.5)), 0.0, 2.0)
@@ -153,6 +155,31 @@ def test_the_past_moves_with_its_anchors(soon: None, open_memory: Any, make_robo
         "r1/0", np.array([[2.0, 0.0, 1.0], [2.0, 20.0, 1.0]]), 0, FOREVER, (), True
     )
     assert after[1] == before[0] and after[0] == -1
+
+
+def test_an_export_tells_the_past_too(soon: None, open_memory: Any, robot: Any) -> None:
+    memory = open_memory()
+    memory.set_regions([AHEAD, BACK])
+    drive(memory, robot, minutes=6)
+    settle(memory, 1000, robot)
+    lines = list(export_lines(memory._store))
+    other = open_memory("other.db", writer_silence_s=0.0)
+    done = Importer(other).read(lines)
+    assert done.refused == 0 and done.coverage == len(memory._coverage.past)
+    assert Importer(other).read(lines).problems == [] and len(other._coverage.past) == done.coverage
+    for name in ("ahead", "back"):
+        a, b = (m.retrieve(asked(name)) for m in (memory, other))
+        assert (a.coverage, a.visited, a.last_looked) == (b.coverage, b.visited, b.last_looked)
+    line = next(json.loads(line) for line in lines if '"coverage"' in line)
+    wrong_ones: list[dict[str, Any]] = [
+        {"looked": "!"},
+        {"size": [1, 2]},
+        {"size": [9999, 9999, 9999]},
+        {"agent": "r9"},
+        {"low": [0, 0, 2**40]},
+    ]
+    for wrong in wrong_ones:
+        assert Importer(other).read([json.dumps({**line, **wrong})]).refused == 1, wrong
 
 
 def test_a_camera_that_rests_holds_nothing_up(soon: None, memory: Any, robot: Any, make_robot: Any) -> None:
