@@ -46,7 +46,7 @@ from r4_ros.reasoner.sketch import (
     subject,
 )
 
-EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION)
+EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION, Form.ORDER)
 
 
 def plan(text: str) -> Plan:
@@ -315,14 +315,7 @@ def _clause_event(sketch: Sketch, mention: temporal.Mention) -> EventKey | None:
 
 def _event(sketch: Sketch) -> EventKey | None:
     """The event that the question itself asks about ('what was moved', 'when did the mug disappear')."""
-    if purpose_at(sketch) >= 0 or sketch.ask.form not in (
-        Form.IDENTIFY,
-        Form.WHEN,
-        Form.LOCATE,
-        Form.COUNT,
-        Form.EXISTS,
-        Form.ACTION,
-    ):
+    if purpose_at(sketch) >= 0 or sketch.ask.form not in EVENT_FORMS:
         return None
     own = clauses.own_way(sketch.reading, sketch.ask.end + 1, sketch.end) if sketch.ask.form is Form.WHEN else None
     if own is not None:

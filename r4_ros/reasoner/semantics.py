@@ -10,7 +10,7 @@ from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.sketch import EXCLUDING, Sketch, purpose_at
 
 HAVING = (("that", "has"), ("that", "have"), ("which", "has"), ("which", "have"), ("that", "had"))
-NO_PROPERTY = frozenset("same other colored coloured away more most total".split())
+NO_PROPERTY = frozenset("same other colored coloured away more most total fewer less".split())
 EXACTLY = frozenset("only exactly just".split())
 
 
