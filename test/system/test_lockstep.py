@@ -76,9 +76,11 @@ def recording(request: Any, tmp_path: Path) -> tuple[Path, str, list[str], list[
 def nodes(recording: Any, tmp_path: Path) -> Iterator[Process]:
     options = ["--only", "perception", "--only", "memory", "--only", "reasoner", "--db", "live.db", "--agent", "robot"]
     process = Process([*R4, "up", *options, "--sim-time", *recording[3]], tmp_path)
-    process.wait_for("active for agent 'robot'", 3)
-    yield process
-    process.kill()
+    try:
+        process.wait_for("active for agent 'robot'", 3)
+        yield process
+    finally:
+        process.kill()
 
 
 def contents(library: Library) -> dict[str, Any]:
