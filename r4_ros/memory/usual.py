@@ -69,13 +69,13 @@ class Neighbours:
         return slots, Boxes(centre - half, centre + half), own.repeated(len(slots))
 
     def holder(self, thing: Thing, stretch: Stretch) -> tuple[int, str]:
-        """What it stood on or in: its slot and the relation; -1: nothing known. The smallest that holds it."""
+        """What it stood on, else lay in, the smallest of several: its slot and the relation; -1: nothing known."""
         slots, boxes, own = self.around(thing, stretch)
-        best = (math.inf, -1, "")
         for relation in ("on", "in"):
             held = np.flatnonzero(relations.degrees(relation, own, boxes) >= relations.HELD)
-            best = min([best, *((float(boxes.size[i].prod()), int(slots[i]), relation) for i in held)])
-        return best[1], best[2]
+            if len(held):
+                return min((float(boxes.size[i].prod()), int(slots[i])) for i in held)[1], relation
+        return -1, ""
 
     def beside(self, thing: Thing, stretch: Stretch) -> Slots:
         """What was within 0.5 m, and neither held it nor was held by it."""

@@ -5,6 +5,7 @@ Fewer than three occasions are told, and called too little to say what is usual.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -140,14 +141,16 @@ def _where(run: Run, plan: Plan) -> Draft:
 
 
 def _too_little(run: Run, plan: Plan, facts: Sequence[Fact], evidence: Sequence[Evidence]) -> Draft:
-    fact = facts[0]
+    fact = max(facts, key=lambda f: f.last_ns)
     times = "once" if fact.total == 1 else f"on {fact.total} occasions"
-    was = wording.be(fact.label, past=True)
-    when = wording.ago(fact.last_ns, run.now_ns)
-    it = "they" if wording.is_plural(fact.label) else "it"
-    text = f"I have seen the {fact.label} only {times}, too little to say what is usual; {it} {was} "
+    known, it = f"I have seen the {fact.label} only {times}", "they" if wording.is_plural(fact.label) else "it"
+    if len(facts) > 1:
+        known = f"I know {wording.plural(noun(plan), len(facts))}, none of them seen on {FEWEST} occasions"
+        it = "the one seen last"
+    was = "was" if len(facts) > 1 else wording.be(fact.label, past=True)
+    text = f"{known}, too little to say what is usual; {it} {was} {usual_wording.spot(fact)}, seen last "
     value = False if plan.form is Form.EXISTS else None
-    return not_seen(f"{text}{usual_wording.spot(fact)}, seen last {when}.", value, evidence)
+    return not_seen(f"{text}{wording.ago(fact.last_ns, run.now_ns)}.", value, evidence)
 
 
 def _nothing_known(plan: Plan) -> Draft:
@@ -220,16 +223,23 @@ def _what(run: Run, plan: Plan) -> Draft:
     often = [f for f in places if f.total >= FEWEST and usual_wording.share(f) >= MOSTLY]
     if not often:
         text = f"I know too little to say what is usually{place_asked(plan)}."
-        seen = [wording.article(f.label) for f in places]
-        text += f" There was {wording.listed(seen, 8)}." if seen else ""
+        text += f" I have seen there: {_inventory(places)}." if places else ""
         return not_seen(text, (), evidence)
     _cited(run, often)
     said = wording.listed([f"{wording.article(f.label)} ({usual_wording.part(f)})" for f in often], 8)
     text = f"Usually{place_asked(plan)}: {said}."
-    now_and_then = [wording.article(f.label) for f in places if f not in often]
-    text += f" Now and then {wording.listed(now_and_then, 8)}." if now_and_then else ""
+    now_and_then = [f for f in places if f not in often]
+    text += f" Now and then {_inventory(now_and_then)}." if now_and_then else ""
     cited = [e for e in evidence if any(e.entry_id in f.entry_ids for f in often)]
     return Draft(text, Verdict.ANSWERED, tuple(f.label for f in often), tuple(cited), _signed(often, cited))
+
+
+def _inventory(facts: Sequence[Fact]) -> str:
+    """'2 vases and a mug'."""
+    counts = Counter(fact.label for fact in facts)
+    return wording.listed(
+        [wording.article(name) if n == 1 else wording.plural(name, n) for name, n in counts.items()], 8
+    )
 
 
 def _company(run: Run, plan: Plan, facts: Sequence[Fact], evidence: Sequence[Evidence]) -> Draft:
