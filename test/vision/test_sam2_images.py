@@ -203,3 +203,24 @@ def test_devices(torch: Any) -> None:
         torch_runtime.pick_runtime("it", "cuda:99")
     with pytest.raises(Unavailable, match="set device to auto, cuda or cpu"):
         torch_runtime.pick_runtime("it", "toaster")
+
+
+@pytest.mark.slow
+def test_a_compiled_encoder_gives_the_same_masks(
+    request: pytest.FixtureRequest, picture: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On CUDA with Triton this is what compile_models does; here it is compiled for the CPU."""
+    folder = request.getfixturevalue("sam2_folder")
+    exact = TransformersImages(str(folder), "cpu")
+    exact.load()
+    exact.look(picture())
+    compiled_runtime = torch_runtime.Runtime("cpu", compiled=True)
+    monkeypatch.setattr("r4_ros.adapters.sam2_transformers.pick_runtime", lambda *_: compiled_runtime)
+    compiled = TransformersImages(str(folder), "cpu", compiled=True)
+    compiled.load()
+    assert type(compiled._model.vision_encoder).__name__ == "OptimizedModule"
+    compiled.look(picture())
+    for one, other in zip(exact.from_boxes(BOXES), compiled.from_boxes(BOXES), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-2 * np.abs(one).max())
+    exact.close()
+    compiled.close()

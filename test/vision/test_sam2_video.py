@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,14 +41,20 @@ def tensors_alive(torch: Any) -> tuple[int, int]:
     return len(found), sum(x.numel() * x.element_size() for x in found)
 
 
-def test_memory_is_flat_over_300_frames(
+def resident_mb() -> float:
+    """Memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
+@pytest.mark.slow
+def test_memory_is_flat_over_2000_frames(
     make: Callable[..., Sam2Video], torch: Any, picture: Callable[..., np.ndarray]
 ) -> None:
     window = 5
     video = make(window=window)
     video.load()
-    alive = []
-    for number in range(300):
+    alive, resident = [], []
+    for number in range(2000):
         video.look(picture(number))
         if number == 0:
             assert video.start(1, BOX).shape == (48, 64)
@@ -55,9 +62,11 @@ def test_memory_is_flat_over_300_frames(
             mask, probability = video.follow(1)
             assert mask.shape == (48, 64) and mask.dtype == np.bool_ and 0 <= probability <= 1
         assert video.stored_frames() == 1 + min(number, window)
-        if number in (100, 299):
+        if number in (100, 1000, 1999):
             alive.append(tensors_alive(torch))
-    assert alive[0] == alive[1]
+            resident.append(resident_mb())
+    assert alive[0] == alive[1] == alive[2]
+    assert resident[2] - resident[1] < 8, resident  # a frame that stayed would be 2000 x 0.2 MB
     video.end(1)
     assert video.stored_frames() == 0
     video.close()
