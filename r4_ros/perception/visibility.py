@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from r4_ros.core.geometry import (
     back_project,
@@ -14,6 +13,7 @@ from r4_ros.core.geometry import (
     inverse,
     project,
     rotate_covariance,
+    rotation_matrix,
     transform_box,
     transform_points,
 )
@@ -75,13 +75,8 @@ class Expectations:
         expected = [entry for entry in entries if entry.state != EntryState.GONE and entry.motion != Motion.DYNAMIC]
         found: list[Observation] = []
         hidden = 0
-        for entry in _in_view(expected, map_in_sensor, camera):
-            box = transform_box(map_in_sensor, entry.box)
-            sigma = _entry_sigma(entry) + _pose_sigma(placement.pose_covariance, box.pose.position[2])
-            if not _is_resolved(box, camera, depth_spacing):
-                continue
-            behind, before = _shares(box, sigma, depth, camera)
-            if max(behind, before) < EMPTY_SHARE or any(_is_there(box, entry.label, o) for o in seen):
+        for entry, box, behind, before in self._looked_at(expected, map_in_sensor, depth, camera, placement):
+            if not _is_resolved(box, camera, depth_spacing) or any(_is_there(box, entry.label, o) for o in seen):
                 continue
             if before >= EMPTY_SHARE:
                 if hidden == MOST_HIDDEN or not self._is_news(entry.entry_id, placement.stamp_ns):
@@ -89,6 +84,29 @@ class Expectations:
                 hidden += 1
             found.append(_verdict(entry, box, map_in_sensor, behind, before, first_index + len(found)))
         return tuple(found)
+
+    @staticmethod
+    def _looked_at(
+        expected: Sequence[PlacedEntry],
+        map_in_sensor: Pose,
+        depth: Float32Array,
+        camera: Intrinsics,
+        placement: Placement,
+    ) -> Iterator[tuple[PlacedEntry, Box, float, float]]:
+        """Entries whose place is empty or hidden, their boxes in the sensor frame, and the shares that say so."""
+        entries = _in_view(expected, map_in_sensor, camera)
+        if not entries:
+            return
+        boxes = [transform_box(map_in_sensor, entry.box) for entry in entries]
+        sigmas = [
+            _entry_sigma(entry) + _pose_sigma(placement.pose_covariance, box.pose.position[2])
+            for entry, box in zip(entries, boxes, strict=True)
+        ]
+        behind, before = _shares(boxes, np.array(sigmas), depth, camera)
+        for i in np.flatnonzero(np.maximum(behind, before) >= EMPTY_SHARE).tolist():
+            empty = behind[i] >= EMPTY_SHARE and not _something_inside(boxes[i], sigmas[i], depth, camera)
+            if empty or before[i] >= EMPTY_SHARE:
+                yield entries[i], boxes[i], float(behind[i]) if empty else 0.0, float(before[i])
 
     def _is_news(self, entry_id: str, stamp_ns: int) -> bool:
         told = self._told.get(entry_id)
@@ -146,34 +164,31 @@ def _pose_sigma(covariance: Sequence[float], distance: float) -> float:
     return max(POSE_SIGMA_M, shift + turn * distance)
 
 
-def _shares(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> tuple[float, float]:
-    """Shares of the box's samples with a surface clearly behind them, and clearly before the box; 0 for unknown."""
-    extent = np.asarray(box.extent)
-    largest, distance = float(extent.max()), box.pose.position[2]
-    if distance < NEAR_M or largest < 3 * sigma:
-        return 0.0, 0.0
-    samples = transform_points(box.pose, GRID * np.maximum(extent - 2 * sigma, 0))
-    pixels = _pixels(samples, camera)
-    if pixels is None:
-        return 0.0, 0.0
-    margin = max(min(BEHIND_M, BEHIND_EXTENT * largest), 3 * depth_sigma(distance), sigma)
-    measured = depth[pixels[:, 1], pixels[:, 0]]
-    front = float(corners(box)[:, 2].min()) - margin
-    before = float(np.mean((measured > 0) & (measured < front)))
-    behind = float(np.mean(measured > samples[:, 2] + margin))
-    empty = behind >= EMPTY_SHARE and not _something_inside(box, sigma, depth, camera)
-    return behind if empty or behind < EMPTY_SHARE else 0.0, before
+def _shares(
+    boxes: Sequence[Box], sigmas: FloatArray, depth: Float32Array, camera: Intrinsics
+) -> tuple[FloatArray, FloatArray]:
+    """For each box the shares [n] of its samples with a surface clearly behind them, and clearly before the box.
 
-
-def _pixels(samples: FloatArray, camera: Intrinsics) -> npt.NDArray[np.intp] | None:
-    """Pixels [n, 2] of the samples, or None if one of them is out of the image."""
-    exact = project(camera, samples)
-    if not np.isfinite(exact).all():
-        return None
-    pixels = np.floor(exact + 0.5).astype(np.intp)
-    if (pixels < 0).any() or (pixels >= (camera.width, camera.height)).any():
-        return None
-    return pixels
+    0 where nothing can be said: a box that isn't wholly in the image, is too near, or less certain than it is large.
+    """
+    extents = np.array([box.extent for box in boxes])
+    centres = np.array([box.pose.position for box in boxes])
+    turns = np.stack([rotation_matrix(box.pose.orientation) for box in boxes])
+    largest, distance = extents.max(axis=1), centres[:, 2]
+    local = GRID[None] * np.maximum(extents - 2 * sigmas[:, None], 0)[:, None]
+    samples = np.matmul(local, turns.transpose(0, 2, 1)) + centres[:, None]
+    exact = project(camera, samples.reshape(-1, 3)).reshape(len(boxes), len(GRID), 2)
+    pixels = np.floor(np.where(np.isfinite(exact), exact, -1) + 0.5)
+    inside = ((pixels >= 0) & (pixels < (camera.width, camera.height))).all(axis=(1, 2))
+    known = inside & (distance >= NEAR_M) & (largest >= 3 * sigmas)
+    at = np.where(known[:, None, None], pixels, 0).astype(np.intp)
+    measured = depth[at[..., 1], at[..., 0]]
+    noise = 3 * np.array([depth_sigma(float(d)) for d in distance])
+    margin = np.maximum(np.maximum(np.minimum(BEHIND_M, BEHIND_EXTENT * largest), noise), sigmas)
+    front = distance - (np.abs(turns[:, 2]) * extents).sum(axis=1) / 2 - margin
+    before = ((measured > 0) & (measured < front[:, None])).mean(axis=1)
+    behind = (measured > samples[..., 2] + margin[:, None]).mean(axis=1)
+    return np.where(known, behind, 0.0), np.where(known, before, 0.0)
 
 
 def _something_inside(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> bool:
