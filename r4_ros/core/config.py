@@ -143,6 +143,10 @@ class PerceptionConfig:
     )
     crops: bool = param(True, "send pictures of things to memory")
     crop_period_s: float = param(30.0, "a fresh picture of a thing in view after", unit="s", low=1.0)
+    private_labels: list[str] = param(
+        ["person", "face", "man", "woman", "child"],
+        "no pictures are made of these, and nobody is asked to describe them",
+    )
     vision: str = param(
         "none",
         "who writes descriptions of things: nobody (label, colour and size are told), a server that speaks OpenAI's "

@@ -38,6 +38,7 @@ class Appearance:
     ) -> None:
         self.deliver, self.tell = deliver, tell
         self._config, self._embed, self._model = config, embed, model
+        self._private = {label.casefold() for label in config.private_labels}
         self._instances = Instances()
         self._pictured: OrderedDict[int, int] = OrderedDict()  # thing -> stamp of its last picture
         self._worker: VisionWorker | None = None
@@ -80,7 +81,7 @@ class Appearance:
         pictures = 0
         for i, (observation, number) in enumerate(zip(seen, numbers, strict=True)):
             segment = segments[observation.index]
-            if min(segment.mask.shape) < MIN_SIDE:
+            if min(segment.mask.shape) < MIN_SIDE or observation.label.casefold() in self._private:
                 continue
             if pictures < MOST_A_FRAME and self._is_due(observation, number, placement.stamp_ns):
                 pictures += 1

@@ -247,6 +247,15 @@ def test_pictures_go_to_no_other_host_unless_that_is_allowed(tmp_path: Path) -> 
         pass
 
 
+def test_people_are_neither_pictured_nor_described(tmp_path: Path) -> None:
+    with chat_double(says(by_color)) as server, robot(tmp_path, server.url) as (pipeline, library):
+        library.ingest(pipeline.observe(picture("Person", "mug"), place(0)))
+        assert pipeline.appearance.finish(20.0)
+        assert descriptions(library) == {"Person": "", "mug": "A green thing with a smooth surface."}
+        kept = {entry.label: library.crop(entry.entry_id) for entry in library.entries()}
+        assert kept["Person"] is None and kept["mug"] is not None
+
+
 def test_without_a_model_nothing_is_asked(tmp_path: Path) -> None:
     with robot(tmp_path, "", vision="none") as (pipeline, library):
         library.ingest(pipeline.observe(picture("mug"), place(0)))
