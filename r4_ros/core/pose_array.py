@@ -76,12 +76,14 @@ class PoseArray:
 def rotation_matrices(quaternions: FloatArray) -> FloatArray:
     """Rotations [n, 3, 3] of unit quaternions [n, 4] (x y z w)."""
     x, y, z, w = np.asarray(quaternions, float).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), -1, 0)
+    x2, y2, z2 = 2 * x, 2 * y, 2 * z
+    xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    rows = np.empty((3, 3, len(x)))
+    rows[0, 0], rows[1, 1], rows[2, 2] = 1 - (yy + zz), 1 - (xx + zz), 1 - (xx + yy)
+    rows[0, 1], rows[0, 2], rows[1, 2] = xy - wz, xz + wy, yz - wx
+    rows[1, 0], rows[2, 0], rows[2, 1] = xy + wz, xz - wy, yz + wx
+    return np.moveaxis(rows, -1, 0)
 
 
 def _multiply(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -85,6 +85,9 @@ class FrameContext:
 
     def anchors_of(self, stays: Sequence[Stay]) -> tuple[FloatArray, FloatArray]:
         """Rotations [n, 3, 3] and positions [n, 3] of the anchors of stays."""
+        numbers = [stay.anchor_id for stay in stays]
+        if max(numbers) < len(self.anchors):
+            return self.anchors.rotations[numbers], self.anchors.translations[numbers]
         poses = [self.anchor_of(stay).pose_in_map for stay in stays]
         return rotation_matrices(np.array([p.orientation for p in poses])), np.array([p.position for p in poses])
 
