@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Measure how right the answers are.", no_args_is_help=True)
     group.callback()(lambda: None)  # a group of one command is still a group
     group.command("decompose")(decompose)
-    group.command("sim")(sim)
+    group.command("memory")(memory)
     app.add_typer(group, name="eval")
 
 
@@ -46,7 +46,7 @@ def decompose(
         _print(found)
 
 
-def sim(
+def memory(
     seed: Annotated[int, typer.Option(help="of the apartment", min=0)] = 0,
     duration: Annotated[float, typer.Option(help="simulated seconds", min=0.2, max=86400)] = 120.0,
     rate: Annotated[float, typer.Option(help="frames a second of each robot", min=0.1, max=60)] = 5.0,
@@ -77,10 +77,10 @@ def sim(
     if as_json:
         print(json.dumps(found))
     else:
-        _print_sim(found)
+        _print_memory(found)
 
 
-def _print_sim(found: dict[str, Any]) -> None:
+def _print_memory(found: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 

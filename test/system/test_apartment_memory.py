@@ -91,7 +91,7 @@ def test_the_command_makes_a_picture_of_the_rooms(tmp_path: Path) -> None:
 def test_the_measure_is_a_command(tmp_path: Path) -> None:
     load_commands()
     db = tmp_path / "m.db"
-    command = ["eval", "sim", "--duration", "2", "--rate", "2", "--size", "64x48", "--embedder", "none"]
+    command = ["eval", "memory", "--duration", "2", "--rate", "2", "--size", "64x48", "--embedder", "none"]
     result = CliRunner().invoke(app, [*command, "--db", str(db), "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
