@@ -242,7 +242,7 @@ class Columns:
     def _place(self, rows: Slots) -> None:
         """Map places of stays, from their anchors."""
         stays = self.stays
-        where = slice(None) if len(rows) == stays.rows else rows
+        where = _span(rows)
         stays["centre"][where], stays["half"][where] = self.anchors.place_boxes(
             stays["anchor"][where], stays["local"][where], stays["spread"][where]
         )
@@ -260,7 +260,7 @@ class Columns:
         rows = stays.last[slots]
         centre, half = stays["centre"][rows], stays["half"][rows]
         low, high = centre - half, centre + half
-        where = slice(None) if len(slots) == entries.rows else slots
+        where = _span(slots)
         entries["centre"][where], entries["low"][where], entries["high"][where] = centre, low, high
         older = placed[stays.last[stays["slot"][placed]] != placed]
         if older.size:
@@ -318,6 +318,13 @@ class Columns:
         texts = self.labels.nbytes() + self.descriptions.nbytes()
         held = self.label_holders.nbytes() + self.description_holders.nbytes()
         return sum(table.nbytes() for table in tables) + texts + held + self.zones.nbytes()
+
+
+def _span(numbers: Slots) -> Slots | slice:
+    """Ascending numbers, as a slice where none is left out."""
+    if len(numbers) and numbers[-1] - numbers[0] + 1 == len(numbers):
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers
 
 
 def _half_axes(boxes: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,6 +19,7 @@ __all__ = ["Index", "Mask", "Slots"]
 _FEW = 8192
 """So many candidates are scored one by one."""
 _MOST_CELLS = 1_000_000
+_PORTION = 16_384
 _MOST_PLACES = 256
 """Around so many places, zones are looked for place by place."""
 
@@ -41,16 +43,26 @@ class Index(Columns):
         """
         other = copy.copy(self)
         other.anchors = anchors
-        other.stays = self.stays.with_own("centre", "half")
-        other.entries = self.entries.with_own("centre", "low", "high")
         owner = self.stays["slot"]
         rows = np.flatnonzero(moved[self.stays["anchor"]] & (owner >= 0))
-        other._place(rows)
         concerned = np.zeros(self.entries.rows + 1, np.bool_)  # dead stays, of slot -1, ask for the last one
         concerned[owner[rows]] = True
         slots = np.flatnonzero(concerned)
-        other.zones = self.zones.moved(slots, *other._bounds(slots, np.flatnonzero(concerned[owner])))
+        other.stays = self.stays.with_own("centre", "half", filled=len(rows) < len(owner))
+        other.entries = self.entries.with_own("centre", "low", "high", filled=len(slots) < self.entries.rows)
+        for portion in _portions(rows):
+            other._place(portion)
+        older = np.flatnonzero(concerned[owner] & (self.stays.last[owner] != np.arange(len(owner))))
+        older = older[np.argsort(owner[older], kind="stable")]
+        other.zones = self.zones.moved(other._new_bounds(slots, older))
         return other, slots
+
+    def _new_bounds(self, slots: Slots, older: Slots) -> Iterator[tuple[Slots, FloatArray, FloatArray]]:
+        """Portions of entries with boxes around all places that each had; ``older``: rows of earlier ones, by slot."""
+        owner = self.stays["slot"][older]
+        for portion in _portions(slots):
+            first, end = np.searchsorted(owner, (portion[0], portion[-1] + 1))
+            yield portion, *self._bounds(portion, older[first:end])
 
     def take_places(self, other: Index) -> None:
         """Take over where everything stands from what ``beside`` made of this one."""
@@ -159,6 +171,12 @@ class Index(Columns):
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
         return Box(self.anchors.in_map(stay.anchor_id, stay.box.pose), stay.box.extent)
+
+
+def _portions(numbers: Slots) -> Iterator[Slots]:
+    """Pieces small enough for the processor's cache, and for memory that is at hand already."""
+    for first in range(0, len(numbers), _PORTION):
+        yield numbers[first : first + _PORTION]
 
 
 def _beside(cells: FloatArray, others: FloatArray) -> Mask:

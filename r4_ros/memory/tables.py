@@ -40,13 +40,14 @@ class Table:
                 self._columns[name] = grown
         return first
 
-    def with_own(self: TableT, *names: str) -> TableT:
-        """The same table, but for these columns, which are copies."""
+    def with_own(self: TableT, *names: str, filled: bool = True) -> TableT:
+        """The same table, but for these columns, which are copies; not ``filled``: which are to be written."""
         other = copy.copy(self)
         other._columns = dict(self._columns)
         for name in names:
             other._columns[name] = np.empty_like(self._columns[name])
-            other._columns[name][: self.rows] = self._columns[name][: self.rows]
+            if filled:
+                other._columns[name][: self.rows] = self._columns[name][: self.rows]
         return other
 
     @property

@@ -9,6 +9,7 @@ end. A bound may be too wide, never too narrow.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,17 +137,21 @@ class Zones:
         self._free(rows[rows >= 0])
         self._row_of["row"][slots] = 0
 
-    def moved(self, slots: Slots, low: FloatArray, high: FloatArray) -> Zones:
-        """Zones in which these entries' boxes are others; the rows stay where they are. These zones stay as they are.
+    def moved(self, portions: Iterable[tuple[Slots, FloatArray, FloatArray]]) -> Zones:
+        """Zones in which the boxes (low and high corners [n, 3]) of these slots are others, portion by portion.
 
-        What lay side by side is side by side still unless the map was torn; then zones are wide until they are sorted.
+        The rows stay where they are, and these zones as they are. What lay side by side is side by side still unless
+        the map was torn; then zones are wide until they are sorted.
         """
         other = copy.copy(self)
         other._sides, other._least_sides = self._sides.copy(), self._least_sides.copy()
-        zone, column = np.divmod(self._row_of["row"][slots].astype(np.int64) - 1, ZONE)
-        other._sides[zone, :, column] = _sides(low, high).T
-        touched = np.flatnonzero(np.bincount(zone, minlength=len(self._slot)))
-        other._least_sides[:, touched] = other._sides[touched].min(axis=2).T - np.float32(_MARGIN_M)
+        touched = np.zeros(len(self._slot), np.bool_)
+        for slots, low, high in portions:
+            zone, column = np.divmod(self._row_of["row"][slots] - 1, ZONE)
+            other._sides[zone, :, column] = _sides(low, high).T
+            touched[zone] = True
+        zones = np.flatnonzero(touched)
+        other._least_sides[:, zones] = other._sides[zones].min(axis=2).T - np.float32(_MARGIN_M)
         return other
 
     def _free(self, rows: Slots) -> None:
