@@ -113,16 +113,16 @@ def _print_info(found: dict[str, Any]) -> None:
     for kind, count in found["rows"].items():
         table.add_row(kind, f"{count:,}")
     if dropped := found["dropped"]["observations"]:
-        table.add_row("dropped", f"{dropped:,} observations, the newest of {_time(found['dropped']['before_ns'])}")
+        table.add_row("dropped", f"{dropped:,} observations, the newest of {time_text(found['dropped']['before_ns'])}")
     for agent, known in found["agents"].items():
-        span = f"{_time(known['first_ns'])} to {_time(known['newest_ns'])}"
+        span = f"{time_text(known['first_ns'])} to {time_text(known['newest_ns'])}"
         table.add_row(f"agent {agent}", f"{span}, {known['sessions']} session(s)")
     for map_id, frame in found["maps"].items():
         table.add_row(f"map {map_id}", f"frame {frame}")
     Console().print(table)
 
 
-def _time(stamp_ns: int) -> str:
+def time_text(stamp_ns: int) -> str:
     """A date where the stamp can be one, else seconds since the clock's start."""
     if stamp_ns < 10**17:
         return f"{stamp_ns / 1e9:.1f} s"

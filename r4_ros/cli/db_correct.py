@@ -121,12 +121,24 @@ def list_(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
         print(json.dumps(rows, ensure_ascii=False))
         return
     for row in rows:
-        said = " ".join(f"{name}={value}" for name, value in row.items() if value and name not in ("number", "kind"))
-        print(f"{row['number']}: {row['kind'].lower()} {said}")
+        print(_told(row))
+
+
+def _told(row: dict[str, Any]) -> str:
+    """A correction in one line."""
+    from r4_ros.cli.db import time_text
+
+    undone = {0: "", -1: "; erased since"}.get(row["undone_by"], f"; taken back by {row['undone_by']}")
+    said = [str(row[name]) for name in ("entry_id", "other_id", "label", "correction_id") if row.get(name)]
+    said += [f"from {time_text(row['at'])} on"] if row.get("at") else []
+    said += [f"at {tuple(row['position'])}"] if row["position"] else []
+    by = f", {row['source']}" if row["source"] else ""
+    return f"{row['number']}: {row['kind'].lower()} {' '.join(said)} ({time_text(row['stamp'])}{by}{undone})"
 
 
 def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
     """What the memory itself found to be one thing, and when; also while a node runs."""
+    from r4_ros.cli.db import time_text
     from r4_ros.memory.sqlite_store import SqliteStore
 
     store = SqliteStore(db, read_only=True)
@@ -150,7 +162,9 @@ def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
         return
     for row in rows:
         undone = f", taken apart by correction {row['undone_by']}" if row["undone_by"] else ""
-        print(f"{row['part']} ({row['label']}) is {row['entry_id']}: {row['reason']}, at {row['stamp']}{undone}")
+        print(
+            f"{row['part']} ({row['label']}) is {row['entry_id']}: {row['reason']}, at {time_text(row['stamp'])}{undone}"
+        )
 
 
 def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> tuple[str, ...]:
@@ -171,12 +185,13 @@ def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **m
             more["other_id"] = _whole(known, more["other_id"])
         said = EntryCorrection(CorrectionKind[kind], **ids, **more, source=source)
         receipt = library.correct(said, time.time_ns())
+        undone = library.corrections()[-1].correction.correction_id
     changed = [{"entry_id": p.entry_id, "label": p.label, "position": p.box.pose.position} for p in receipt.changed]
     if as_json:
         found = {"correction_id": receipt.correction_id, "revision": receipt.revision}
         print(json.dumps({**found, "changed": changed, "removed": receipt.removed}, ensure_ascii=False))
         return receipt.removed
-    print(f"correction {receipt.correction_id}")
+    print(f"correction {receipt.correction_id}" + (f" takes back {undone}" if undone else ""))
     for one in changed:
         print(f"  {one['entry_id']}  {one['label']}  at ({', '.join(f'{v:.2f}' for v in one['position'])})")
     for entry_id in receipt.removed:

@@ -132,7 +132,10 @@ def split(entry: Entry, at_ns: int) -> tuple[Entry, Entry]:
     early = tuple(Interval(s.start, min(s.end, at_ns)) for s in entry.sightings if s.start < at_ns)
     late = tuple(Interval(max(s.start, at_ns), s.end) for s in entry.sightings if s.end > at_ns)
     if not early or not late:
-        raise InvalidArgument(f"'{entry.entry_id}' was seen only on one side of {at_ns} ns; split it within its time")
+        raise InvalidArgument(
+            f"'{entry.entry_id}' was seen only on one side of {at_ns} ns; split it within its time, from "
+            f"{entry.first_seen} to {entry.last_seen} ns"
+        )
     share = intervals.total_ns(early) / (intervals.total_ns(early) + intervals.total_ns(late))
     count = min(max(1, round(entry.count * share)), max(1, entry.count - 1))
     last_seen = early[-1].end - 1
