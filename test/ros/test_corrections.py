@@ -40,6 +40,7 @@ def test_a_correction_is_stored_told_and_undone(graph: Any, until: Any, tmp_path
     node = made(graph, tmp_path, allow_corrections=True)
     entry_id = next(e.entry_id for e in node.library.entries() if e.agent_id == "robot")
     deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
+    wholes = graph.collect(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
     until(lambda: graph.node.count_publishers("/memory/entries_delta"))
     request = srv.CorrectEntry.Request
 
@@ -54,6 +55,8 @@ def test_a_correction_is_stored_told_and_undone(graph: Any, until: Any, tmp_path
     forgotten = graph.call(srv.CorrectEntry, "memory/correct", request(action=5, entry_id=entry_id))
     assert list(forgotten.removed) == [entry_id]
     until(lambda: any(list(delta.removed) == [entry_id] for delta in deltas))
+    until(lambda: wholes and wholes[-1].to_revision == forgotten.revision)
+    assert entry_id not in [e.entry_id for e in wholes[-1].entries]  # readers of the whole are told as well
     assert graph.call(srv.CorrectEntry, "memory/correct", request(action=6)).outcome.code == 0
     assert entry_id in [e.entry_id for e in node.library.entries()]
     assert node.library.corrections()[0].correction.source == "anna"
