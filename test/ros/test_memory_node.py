@@ -28,7 +28,7 @@ from r4_ros.memory.library import open_library
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert_anchors import correction_to_msg
-from r4_ros.nodes.convert_queries import query_to_request
+from r4_ros.nodes.convert_queries import query_to_request, retrieval_from_response
 from r4_ros.nodes.memory_node import MemoryNode
 from r4_ros.nodes.rtabmap import PoseGraph
 
@@ -220,6 +220,18 @@ def test_episodes_by_service_and_by_topic(graph: Any, until: Any, memory: Memory
     until(lambda: memory.counts["episodes"] == 2)
     found = memory.library.retrieve(m.Query(with_episodes=True))
     assert {e.text for e in found.episodes} == {"Anna took the cup", "Ben came in"}
+
+
+def test_facts_come_with_a_retrieval(graph: Any, memory: MemoryNode, sender: Sender) -> None:
+    sender.send(frame(1))
+    request = query_to_request(m.Query(with_facts=True, timezone="Europe/Berlin"))
+    reply = graph.call(srv.Retrieve, "memory/retrieve", request)
+    found = retrieval_from_response(reply)
+    assert {f.kind for f in found.facts} == {m.FactKind.USUAL_PLACE}
+    assert {i for f in found.facts for i in f.entry_ids} == {e.entry_id for e in found.entries}
+    assert all(source.startswith("stay ") for f in found.facts for source in f.sources)
+    request.timezone = "Middle/Earth"
+    assert "no IANA time zone" in graph.call(srv.Retrieve, "memory/retrieve", request).outcome.message
 
 
 SHIFT = m.Pose((0.0, 1.0, 0.0))
