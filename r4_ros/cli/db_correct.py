@@ -162,9 +162,8 @@ def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
         return
     for row in rows:
         undone = f", taken apart by correction {row['undone_by']}" if row["undone_by"] else ""
-        print(
-            f"{row['part']} ({row['label']}) is {row['entry_id']}: {row['reason']}, at {time_text(row['stamp'])}{undone}"
-        )
+        when = time_text(row["stamp"])
+        print(f"{row['part']} ({row['label']}) is {row['entry_id']}: {row['reason']}, at {when}{undone}")
 
 
 def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> tuple[str, ...]:
