@@ -37,6 +37,7 @@ from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
 from r4_ros.reasoner.sketch import (
     ROBOT,
+    SERVING,
     Sketch,
     find_agents,
     find_target,
@@ -213,7 +214,8 @@ def _spatial(sketch: Sketch, place: spatial.Place) -> SpatialKey | None:
 
 def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> Superlative | None:
     for extreme in sketch.extremes:
-        if extreme.phrase is not phrase and not (is_target and extreme.phrase is None):
+        open_one = is_target and (extreme.phrase is None or (phrase is None and extreme.phrase.noun in SERVING))
+        if extreme.phrase is not phrase and not open_one:
             continue
         reference = EGO if extreme.ego else None
         sketch.used.update(range(extreme.start, extreme.end))
@@ -265,6 +267,8 @@ def _other_end(sketch: Sketch) -> Reference | None:
         sketch.places.remove(between)
         sketch.target = between.anchor
         return EGO if between.other is None else _reference(sketch, between.other)
+    if "apart" in lowers[sketch.ask.start : sketch.end] and sketch.target is not None:
+        return _reference(sketch, sketch.target)
     for i in range(sketch.begin, sketch.end - 1):
         if (
             i in sketch.masked

@@ -226,7 +226,8 @@ def _none_seen(plan: Plan, index: int, what: str) -> str:
     who = f"{wording.listed(agents)} {'has' if len(agents) == 1 else 'have'}" if agents else "I have"
     if not semantic.text or (semantic.anything and not semantic.attributes):
         nobody = plan.asked is Asked.IDENTITY or "person" in semantic.labels
-        return f"{who} seen {'nobody' if nobody else 'nothing'}{what[len(noun(plan, index)) :]}."
+        serving = " for that" if semantic.purpose else ""
+        return f"{who} seen {'nobody' if nobody else 'nothing'}{serving}{what[len(noun(plan, index)) :]}."
     return f"{who} seen no {what}."
 
 

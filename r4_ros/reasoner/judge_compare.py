@@ -49,7 +49,8 @@ def _sides(found: Found, comparison: Comparison) -> list[Side]:
     last = len(found.plan.steps) - 1
     steps = [last, *(r.step for r in comparison.others)]
     if len(steps) == 1 and len(found.evidence) > 1:
-        return [Side(last, wording.thing(e), (e,)) for e in best_first(found)]
+        well_seen = [e for e in best_first(found) if e.count >= FEW] or best_first(found)
+        return [Side(last, wording.thing(e), (e,)) for e in well_seen]
     return [Side(i, noun(found.plan, i) + place_asked(found.plan, i), found.steps[i]) for i in steps]
 
 

@@ -22,6 +22,7 @@ from r4_ros.reasoner.draft import (
     unsupported,
 )
 from r4_ros.reasoner.keys import Form
+from r4_ros.reasoner.news import FEW
 from r4_ros.reasoner.run import LIMIT, Found, Run
 
 SAME_PLACE_M = 0.3
@@ -150,13 +151,15 @@ def distance(run: Run, found: Found) -> Draft:
     return answered(text, round(metres, 4), [best])
 
 
+def _paired(first: Sequence[Evidence], others: Sequence[Evidence]) -> list[tuple[Evidence, Evidence]]:
+    """All pairs, each once; of well-seen things only, where there are some."""
+    good, known = ([e for e in side if e.count >= FEW] or side for side in (first, others))
+    pairs = {(min(a.entry_id, b.entry_id), max(a.entry_id, b.entry_id)): (a, b) for a in good for b in known}
+    return [pair for (a, b), pair in pairs.items() if a != b]
+
+
 def _between(found: Found, others: Sequence[Evidence]) -> Draft:
-    pairs = [
-        (math.dist(a.box.pose.position, b.box.pose.position), a, b)
-        for a in found.evidence
-        for b in others
-        if a.entry_id != b.entry_id
-    ]
+    pairs = [(math.dist(a.box.pose.position, b.box.pose.position), a, b) for a, b in _paired(found.evidence, others)]
     if not pairs:
         return not_seen(f"I know only one {noun(found.plan)}.", None, found.evidence)
     pairs.sort(key=lambda p: p[0])

@@ -328,7 +328,10 @@ def _with_purpose(plan: Plan) -> Plan:
     purpose = plan.target.semantic.purpose
     if not purpose:
         return plan
-    kinds = next((words.PURPOSES[w] for w in purpose.split() if w in words.PURPOSES), ())
+    serving = words.PURPOSES
+    if plan.form in (Form.LOCATE, Form.NAVIGATE) or "somewhere" in plan.question.casefold():
+        serving = words.PURPOSES | words.PLACES_FOR
+    kinds = next((serving[w] for w in purpose.split() if w in serving), ())
     if not kinds or " the " in f" {purpose} ":
         raise UnsupportedQuestion(f"it isn't known what serves to {purpose}")
     labels = tuple(dict.fromkeys(label for kind in kinds for label in lexicon.labels_for(kind)))

@@ -273,7 +273,7 @@ def purpose_at(sketch: Sketch) -> int:
         )
         if relative and tokens[k + 3].lemma in PURPOSES:
             return k + 3
-    modal = {"can", "could", "should", "need", "might"} & set(lowers[begin - 1 : begin + 3])
+    modal = {"can", "could", "should", "need", "might", "would"} & set(lowers[begin - 1 : begin + 3])
     if not modal or not {"i", "we", "one"} & set(lowers[begin : begin + 4]):
         return -1
     to = next((k for k in range(begin, end - 1) if lowers[k] == "to" and tokens[k + 1].tag == "VB"), -1)

@@ -169,6 +169,8 @@ def _within(reading: Reading, i: int) -> list[Place]:
     reach, end = metres(lowers, j)
     if not reach and "reach" in lowers[j : j + 3]:
         reach, end = REACH_M, lowers.index("reach", j) + 1
+    if reach and lowers[i] == "within" and lowers[end : end + 1] not in (("of",), ("from",), ("to",)):
+        return [Place(R.NEAR, i, end, ego=True, reach_m=reach)]  # 'what is left of you within 1 m'
     if not reach or lowers[end : end + 1] not in (("of",), ("from",), ("to",)):
         return []
     if lowers[end + 1 : end + 2] and lowers[end + 1] in EGO_WORDS:

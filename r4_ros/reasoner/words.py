@@ -55,7 +55,7 @@ washing machine = washer, clothes washer
 dryer = tumble dryer, clothes dryer, drier
 sink = washbasin, basin, wash basin
 faucet = tap
-toilet = wc, lavatory bowl
+toilet = loo, wc, lavatory bowl
 bathtub = bath tub, tub
 shower = shower cabin
 towel = bath towel, hand towel
@@ -322,9 +322,8 @@ PURPOSES = {
     "boil": ("kettle", "stove"),
     "bake": ("oven",),
     "cut": ("knife", "scissors"),
-    "eat": ("dining table", "table"),
-    "work": ("desk", "table"),
-    "study": ("desk", "table"),
+    "eat": ("banana", "apple", "orange", "broccoli", "carrot", "sandwich", "pizza", "donut", "cake", "hot dog"),
+    "snack": ("banana", "apple", "orange", "sandwich", "donut", "cake"),
     "store": ("cabinet", "shelf", "drawer", "wardrobe", "box"),
     "hang": ("coat rack", "wardrobe"),
     "carry": ("bag", "backpack", "handbag", "suitcase", "box"),
@@ -354,3 +353,12 @@ PURPOSES = {
     "watch": ("tv", "monitor"),
 }
 """verb of a purpose -> kinds that serve it."""
+
+PLACES_FOR = {
+    "eat": ("dining table", "table"),
+    "work": ("desk", "table"),
+    "study": ("desk", "table"),
+    "put": ("table", "counter", "desk", "shelf"),
+    "place": ("table", "counter", "desk", "shelf"),
+}
+"""The same where a place is asked for ('where can I eat')."""
