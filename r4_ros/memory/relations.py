@@ -150,7 +150,7 @@ _PLAIN: dict[str, Callable[[Boxes, Boxes], FloatArray]] = {
     "within": _within,
 }
 RELATIONS = (*_PLAIN, *PARTS, "between", *DIRECTIONS, "facing", "through", *FROM_A_POSE, "same_room")
-AMONG_NEIGHBOURS = (*DIRECTIONS, "near", "next_to", "at", "around", "side", "across_from", "along")
+AMONG_NEIGHBOURS = (*DIRECTIONS, "between", "near", "next_to", "at", "around", "side", "across_from", "along")
 """Relations that don't reach through walls."""
 
 

@@ -27,6 +27,7 @@ from r4_ros.reasoner.form_what import property_asked, what
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.occasions import event_word
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.phrases import NUMBERS
 
 
 def sentence(reading: Reading, masked: frozenset[int]) -> tuple[int, int]:
@@ -209,6 +210,10 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
         choices, begin = _choices(reading, start, end)
         if choices:
             return replace(ask, form=Form.CHOOSE, choices=choices, chosen_from=begin)
+    at = following.index("than") if "than" in following else 0
+    number = following[at + 1] if at and at + 1 < len(following) else ""
+    if at and following[at - 1] in ("more", "fewer", "less") and (number in NUMBERS or number.isdecimal()):
+        return replace(ask, form=Form.COUNT, end=start + at + 3)  # 'is there more than one bed'
     if "than" in following or ("same" in following and "room" not in following):
         return replace(ask, form=Form.COMPARE, asked=Asked.NUMBER if "number" in lemmas or "more" in lemmas else None)
     may_i = tokens[start].lower in ("can", "could") and following[:1] in (("i",), ("we",))

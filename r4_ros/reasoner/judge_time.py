@@ -104,6 +104,9 @@ def changed(run: Run, found: Found) -> Draft:
     if plan.event.kinds == ("appeared",):
         text = f"{_sentence(told)} Whether it had been there before, hidden, I can't tell."
         return ambiguous(text, cited, tuple(dict.fromkeys(e.label for e in cited)))
+    if plan.form is Form.COUNT and "times" in plan.question.casefold().split():
+        each = "; ".join(event_text(run, e) for e in certain[-5:])
+        return answered(f"{wording.capital(wording.plural('time', len(certain)))}: {each}.", len(certain), cited)
     if plan.form is Form.COUNT:
         return answered(f"{len(cited)}: {told}.", len(cited), cited)
     if plan.form is Form.LOCATE:
@@ -114,6 +117,17 @@ def changed(run: Run, found: Found) -> Draft:
     if plan.form is Form.EXISTS:
         return answered(f"Yes: {told}.", True, cited)
     return answered(_sentence(told), tuple(dict.fromkeys(e.label for e in cited)), cited)
+
+
+def history(run: Run, found: Found) -> Draft:
+    """'what happened to the mug': everything that was noticed of it, oldest first, and where it is now."""
+    events = run.happened_to(found.evidence, EventKey(kinds=("moved", "disappeared", "reappeared", "changed")))
+    events = [e for e in events if e.latest_ns >= found.window.start_ns and e.earliest_ns < found.window.end_ns]
+    if not events:
+        return not_seen(f"I noticed nothing that happened to the {noun(found.plan)}.", None, found.evidence[:1])
+    told = "; ".join(event_text(run, e) for e in events[-5:])
+    cited = [e for e in found.evidence if e.entry_id in {v.entry_id for v in events}]
+    return answered(_sentence(told), tuple(dict.fromkeys(e.kind.name.lower() for e in events)), cited)
 
 
 def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:

@@ -33,6 +33,7 @@ CARRYING = frozenset(
 
 GREETINGS = frozenset("hi hey hello ok okay yo oi".split())
 LEAD = 6  # words of 'could you please tell me'
+SWITCHES = frozenset("on off".split())
 STORING = frozenset("place put store keep leave".split())
 
 
@@ -111,6 +112,9 @@ def _is_missed(sketch: Sketch, i: int) -> bool:
         return not any(e.start <= i < e.end for e in sketch.extremes)
     if word.lower in SERVING and purpose_at(sketch) > i:
         return False
+    happens = any(occasions.event_word(sketch.reading, k) for k in range(sketch.ask.start, sketch.end))
+    if word.lower == "times" and sketch.ask.form is Form.COUNT and happens:
+        return False
     if i in sketch.used or i in sketch.masked or word.lower in CARRYING:
         return False
     if word.lower in PERSONS:
@@ -138,6 +142,9 @@ def _nothing_asked(sketch: Sketch) -> str:
     if sketch.ask.form is Form.LOCATE and "should" in lemmas and lemmas & STORING:
         return "where things belong isn't known, only where they were seen"
     target = sketch.target
+    told_of = sketch.reading.lowers[target.end : sketch.end] if target is not None else ()
+    if any(lexicon.property_of(w) and w not in SWITCHES for w in told_of) and sketch.ask.form is not Form.ATTRIBUTE:
+        return ""  # 'which things are red'
     open_target = target is None or (lexicon.is_anything(target.noun) and not target.modifiers)
     if not open_target or purpose_at(sketch) >= 0:
         return ""

@@ -50,7 +50,9 @@ JUDGES = {
     Form.DURATION: judge_duration.duration,
     Form.COMPARE: judge_compare.compare,
     Form.ORDER: judge_compare.order,
+    Form.ACTION: judge_time.history,
 }
+HAPPENED = "happened to"
 LASTING = (Form.ATTRIBUTE, Form.STATE)
 EVENT_FORMS = (Form.IDENTIFY, Form.COUNT, Form.LOCATE, Form.EXISTS)
 REASONS = {
@@ -101,7 +103,8 @@ def _unsupported(reason: str, plan: Plan | None) -> Draft:
 
 
 def _answer(run: Run, plan: Plan) -> Draft:
-    reason = REASONS.get(plan.form) or plan.unsupported
+    of_thing = plan.form is Form.ACTION and HAPPENED in plan.question.casefold() and bool(plan.target.semantic.text)
+    reason = plan.unsupported or ("" if of_thing else REASONS.get(plan.form, ""))
     if reason:
         raise UnsupportedQuestion(reason)
     plan = _with_purpose(plan)
