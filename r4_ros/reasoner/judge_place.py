@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from r4_ros.core.geometry import box_gap
 from r4_ros.core.model import NS_PER_S, EntryState, Evidence, Query, Reference, SpatialConstraint
@@ -151,27 +152,31 @@ def distance(run: Run, found: Found) -> Draft:
     return answered(text, round(metres, 4), [best])
 
 
-def _paired(first: Sequence[Evidence], others: Sequence[Evidence]) -> list[tuple[Evidence, Evidence]]:
-    """All pairs, each once; of well-seen things only, where there are some."""
-    good, known = ([e for e in side if e.count >= FEW] or side for side in (first, others))
-    pairs = {(min(a.entry_id, b.entry_id), max(a.entry_id, b.entry_id)): (a, b) for a in good for b in known}
-    return [pair for (a, b), pair in pairs.items() if a != b]
+def _well_seen(things: Sequence[Evidence]) -> list[Evidence]:
+    """Those seen in more than a few frames, where there are some."""
+    return [e for e in things if e.count >= FEW] or list(things)
 
 
 def _between(found: Found, others: Sequence[Evidence]) -> Draft:
-    pairs = [(math.dist(a.box.pose.position, b.box.pose.position), a, b) for a, b in _paired(found.evidence, others)]
-    if not pairs:
+    """The nearest pair of the two kinds; several pairs that differ are AMBIGUOUS."""
+    first, second = _well_seen(found.evidence), _well_seen(others)
+    places = [np.array([e.box.pose.position for e in side]).reshape(-1, 3) for side in (first, second)]
+    apart = np.linalg.norm(places[0][:, None] - places[1][None], axis=2)
+    itself = np.array([[a.entry_id == b.entry_id for b in second] for a in first]).reshape(apart.shape)
+    if itself.all():
         return not_seen(f"I know only one {noun(found.plan)}.", None, found.evidence)
-    pairs.sort(key=lambda p: p[0])
-    metres, a, b = pairs[0]
+    i, j = np.unravel_index(int(np.where(itself, np.inf, apart).argmin()), apart.shape)
+    a, b, metres = first[int(i)], second[int(j)], float(apart[i, j])
+    twice = len({e.entry_id for e in first} & {e.entry_id for e in second})
+    count = int((~itself).sum()) - twice * (twice - 1) // 2
+    farthest = float(apart[~itself].max())
     gap, metres = box_gap(a.box, b.box), round(metres, 4)
     text = (
         f"The {wording.thing(a)} and the {wording.thing(b)} are {metres:.2f} m apart, centre to centre; "
         f"{gap:.2f} m between their nearest sides."
     )
-    if pairs[-1][0] - metres > SAME_PLACE_M:
-        count = wording.plural("pair", len(pairs))
-        return ambiguous(f"{text} That is the nearest of {count}.", [a, b], metres)
+    if farthest - metres > SAME_PLACE_M:
+        return ambiguous(f"{text} That is the nearest of {wording.plural('pair', count)}.", [a, b], metres)
     return answered(text, metres, [a, b])
 
 

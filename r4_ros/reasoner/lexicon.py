@@ -42,6 +42,7 @@ SHORTEST, ALIKE = 4, 0.8
 LONGEST = max(len(name.split()) for name in VOCABULARY)
 
 
+@lru_cache(maxsize=8192)
 def kind_of(noun: str) -> str | None:
     """The kind that a label or noun names: itself, else what its last words name ('red coffee mug': cup)."""
     parts = noun.casefold().replace("_", " ").replace("-", " ").rstrip("0123456789 ").split()
@@ -85,6 +86,7 @@ def stand_ins(noun: str) -> Labels:
     return STANDS_FOR.get(exact_kind(noun) or "", ())
 
 
+@lru_cache(maxsize=8192)
 def is_stand_in(noun: str, label: str) -> bool:
     """Whether a label fits the noun only for want of better."""
     return kind_of(label) in stand_ins(noun)
@@ -109,6 +111,7 @@ def respelled(noun: str) -> str:
     return next(iter(difflib.get_close_matches(noun, sorted(VOCABULARY), 1, ALIKE)), "")
 
 
+@lru_cache(maxsize=8192)
 def same_kind(noun: str, label: str) -> bool | None:
     """Whether a thing with this label may be what the noun asks for; None: the words don't say."""
     if label.casefold() in labels_for(noun):
