@@ -48,7 +48,9 @@ def claim_of(
         known = Asked(attribute.name) if attribute.name else Asked.OTHER
         return Claim(attribute=attribute, negate=negate), None, replace(ask, asked=known)
     place = next((p for p in reversed(places) if p.subject is target and p.start >= begin and target is not None), None)
-    if place is not None and _closes(reading, place, begin, end, masked):
+    others = [range(p.start, p.end) for p in places if p is not place]
+    within = masked | {i for span in others for i in span}
+    if place is not None and _closes(reading, place, begin, end, frozenset(within)):
         return Claim(negate=negate), place, replace(ask, asked=Asked.LOCATION)
     return None, None, replace(ask, asked=Asked.OTHER)
 
@@ -108,7 +110,4 @@ def _closes(reading: Reading, place: Place, begin: int, end: int, masked: frozen
     rest = [i for i in (*range(begin, place.start), *range(place.end, end)) if i not in masked]
     content = ("NN", "NNS", "JJ", "VBN", "VBG", "VB", "VBD")
     placed = ("place", "locate", "stand", "sit", "lie", "hang", "mount", "put", "be", "stay", "keep", "leave", "store")
-    return not any(
-        reading.words[i].tag in content and reading.words[i].lemma not in placed and reading.phrase_at(i) is None
-        for i in rest
-    )
+    return not any(reading.words[i].tag in content and reading.words[i].lemma not in placed for i in rest)

@@ -168,7 +168,7 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
 
 def _in_purpose(sketch: Sketch, place: spatial.Place) -> bool:
     """'to keep drinks cold at a picnic': what the purpose says of places restricts nothing."""
-    at = purpose_at(sketch)
+    at = purpose_at(sketch) if sketch.target is None else -1
     return 0 <= at < place.start and place.relation not in (Relation.IN, Relation.NEAR)
 
 

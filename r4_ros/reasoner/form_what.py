@@ -72,9 +72,11 @@ def what(reading: Reading, start: int, end: int) -> Ask:
 def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
     """'what color is ...', 'what is the size of ...', 'what is the distance between ...', 'what is the location of'."""
     lowers = reading.lowers
-    for k in range(start + 1, min(start + 5, end)):
+    for k in range(start + 1, min(start + 7, end)):
         word = lowers[k]
         of = lowers[k + 1 : k + 2] == ("of",)
+        if k > start + 4 and not of:
+            continue
         if word in ("distance",):
             return Ask(Form.DISTANCE, start, k + 1)
         if word in ("location", "position", "whereabouts"):

@@ -132,6 +132,7 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
     if word.lower in NEVER_NOUN:
         leads = word.lower in ("front", "other") or (word.lower in ORDINALS and last == start)
         sided = word.lower in ("left", "right") and noun_next and tokens[i + 1].lower not in SIDE_NOUNS
+        sided = sided and tokens[i + 1].lower not in words.STATES
         leads = leads or (sided and tokens[i - 1].tag != "PRP$")
         return leads and (noun_next or _noun_ahead(tokens, i + 1))
     if word.tag in ("VBN", "VBG") and i == start:

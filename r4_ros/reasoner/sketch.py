@@ -109,6 +109,7 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         and p.noun not in ABSTRACT
         and p.head not in sketch.masked
         and not _is_whole(sketch, p)
+        and not _is_measured_to(sketch, p)
     ]
     if ask.form in (Form.EXISTS, Form.VERIFY, Form.CHOOSE, Form.LOCATE) and not candidates:
         candidates = [
@@ -190,6 +191,15 @@ def reading_of_who(sketch: Sketch) -> bool:
     return lowers[sketch.ask.start + 1 : sketch.ask.start + 2] == ("it",) and bool(
         {"who", "that", "which"} & set(lowers[sketch.ask.start : sketch.end])
     )
+
+
+def _is_measured_to(sketch: Sketch, phrase: NounPhrase) -> bool:
+    """'which object is closer to the window, the bed or the bin': neither the window nor 'object' is compared."""
+    if sketch.ask.form is not Form.COMPARE:
+        return False
+    before = sketch.reading.lowers[max(0, phrase.start - 2) : phrase.start]
+    to = before[-1:] in (("to",), ("from",)) and before[:1] and before[0] in superlative.COMPARATIVES
+    return bool(to) or lexicon.is_anything(phrase.noun) or phrase.noun == "one"
 
 
 def _is_whole(sketch: Sketch, phrase: NounPhrase) -> bool:

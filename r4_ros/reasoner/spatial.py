@@ -14,7 +14,7 @@ R = Relation
 Words = tuple[str, ...]
 
 SIMPLE = {
-    R.ON: "on|on top of|atop|upon|onto|on the top of|covering|covers|laying on|lying on|resting on",
+    R.ON: "on|on top of|on top|atop|upon|onto|on the top of|covering|covers|laying on|lying on|resting on",
     R.IN: "in|inside|inside of|into|within|indoors in",
     R.AT: "at",
     R.UNDER: "under|underneath|beneath|underneath of",
@@ -249,7 +249,8 @@ def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
     """'made by hand', 'based on the label', 'good at chess', 'the difference between': no place is meant."""
     word, head = reading.words[i], reading.words[reading.words[i].head]
     if word.lower == "by" and (word.dep == "agent" or (head.tag == "VBN" and head.lower not in LINKS)):
-        return True
+        beside = reading.phrase_at(i + 2) or reading.phrase_at(i + 1) if i + 2 < len(reading.words) else None
+        return beside is None or lexicon.kind_of(beside.noun) in (None, "person")  # 'by staff', not 'by the door'
     before = reading.words[i - 1].lemma if i else ""
     if word.dep == "prt" or (word.lower == "on" and before in ABSTRACTLY_ON):
         return True
@@ -269,6 +270,10 @@ def _between(reading: Reading, i: int, phrase: NounPhrase) -> Place:
         other = reading.phrase_at(phrase.end + 1)
         if other is not None:
             return Place(R.BETWEEN, i, other.end, anchor=phrase, other=other)
+    later = next((k for k in range(phrase.end, min(phrase.end + 6, len(lowers))) if lowers[k] == "and"), -1)
+    far = reading.phrase_at(later + 1) if later >= 0 and later + 1 < len(lowers) else None
+    if far is not None and not {",", "?", "."} & set(lowers[phrase.end : later]):
+        return Place(R.BETWEEN, i, far.end, anchor=phrase, other=far)  # 'between the doors with curtains and the sofa'
     both = next((k for k in range(phrase.start, phrase.head) if lowers[k] == "and"), -1)
     if both > phrase.start:  # 'the brown and green sofa'
         first, second = lowers[both - 1], lowers[both + 1]
