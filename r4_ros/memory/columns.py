@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from r4_ros.core.model import FOREVER, Entry, FloatArray
 from r4_ros.core.pose_array import rotation_matrices
+from r4_ros.memory.absences import Absences
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.bulk import EntryBatch, VectorBatch, batch_of
@@ -67,6 +68,7 @@ class Columns:
         self.gone: dict[int, set[int]] = {}
         self._parts: dict[int, list[str]] = {}
         self._aliases = 0
+        self.absences = Absences()
         self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
         self.zones = Zones()
         self._hidden: frozenset[int] = frozenset()
@@ -291,6 +293,7 @@ class Columns:
         names = [entry_id, *self._parts.pop(slot, ())]
         self._parts.setdefault(kept, []).extend(names)
         self.slots.update(dict.fromkeys(names, kept))
+        self.absences.rename(slot, kept)
         self._aliases += 1
         self._moved = None
 

@@ -61,8 +61,17 @@ class EvidenceMaker:
             if s.slot in sources:
                 one = self._with_sightings_of(one, [x.entry for x in self._cache.get_many(sources[s.slot])], scene)
             said = dict.fromkeys(t for slot in sources.get(s.slot, (s.slot,)) for t in told.of.get(slot, ()))
+            one = self._unless_absent(one, s.slot, scene)
             made.append(replace(one, attributes=(*one.attributes, *said)) if said else one)
         return tuple(made)
+
+    def _unless_absent(self, one: Evidence, slot: int, scene: Scene) -> Evidence:
+        """The evidence, gone where another agent found it so after the last sighting."""
+        end = self._index.absences.end(slot, one.last_seen, scene.now_ns)
+        if end < 0:
+            return one
+        present = None if one.present is None or end <= scene.place_ns else replace(one.present, end=end)
+        return replace(one, state=EntryState.GONE, present=present)
 
     def _one(
         self, entry: Entry, semantic: float, spatial: float, scene: Scene, map_frames: Mapping[str, str]

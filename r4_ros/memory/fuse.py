@@ -4,20 +4,26 @@ Entries of different agents (or of one agent before and after time was set back)
 of association: near each other and alike in label, nearest pairs first, at most one entry of each owner. The entry
 with the newest evidence speaks for it; among sightings within 30 s of each other, the less occluded one does. Where
 that one knows only a part of what another knows whole, the other speaks.
+
+What one agent knows to have moved, others may only have seen where it was before. Their entries are that thing too, and
+don't speak for it, as long as they were last seen there before it was seen elsewhere.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import NS_PER_S, FloatArray, Visibility
-from r4_ros.memory.index import Index, Slots
+from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.moments import TemporalKey
 from r4_ros.memory.sessions import Sessions
+
+Times = npt.NDArray[np.int64]
 
 _SAME_TIME_NS = 30 * NS_PER_S
 _PART, _LARGER = 0.7, 1.3
@@ -26,11 +32,20 @@ _RANK = {Visibility.VISIBLE: 3, Visibility.TRUNCATED: 2, Visibility.OCCLUDED: 1}
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Slots of which each stands for one thing, their rows in what was given, and all sources of those with several."""
+    """Slots of which each stands for one thing, their rows in what was given, and all sources of those with several.
+
+    ``moved``: slots of entries whose thing another agent saw elsewhere, and since when.
+    """
 
     slots: Slots
     rows: Slots
     sources: dict[int, tuple[int, ...]]
+    moved: dict[int, int] = field(default_factory=dict)
+
+    def unless_moved(self, holds: Callable[[Slots], Mask], stamp_ns: int) -> Callable[[Slots], Mask]:
+        """What holds for slots, but for those whose thing had been seen elsewhere by a stamp."""
+        left = [slot for slot, since in self.moved.items() if since <= stamp_ns]
+        return (lambda slots: holds(slots) & ~np.isin(slots, left)) if left else holds
 
 
 class Fuser:
@@ -45,16 +60,56 @@ class Fuser:
         rows = np.arange(len(slots))
         if (owners == owners[:1]).all():
             return Fused(slots, rows, {})
-        groups = self._groups(slots, owners)
+        seen = self._temporal.last_seen(slots, now_ns)
+        former = self._former_pairs(slots, owners, seen)
+        groups = self._groups(self._pairs(slots, owners) + [pair for pair, _ in former], owners)
         sources: dict[int, tuple[int, ...]] = {}
+        moved: dict[int, int] = {}
         dropped: set[int] = set()
         for group in groups:
             members = slots[group].tolist()
-            speaker = self._speaker(members, now_ns)
+            moved |= {int(slots[row]): since for (row, mover), since in former if row in group and mover in group}
+            moved |= self._carried(members, seen[group].tolist())
+            speaker = self._speaker([slot for slot in members if slot not in moved] or members, now_ns)
             sources[speaker] = tuple(sorted(members))
             dropped.update(slot for slot in members if slot != speaker)
         kept = ~np.isin(slots, list(dropped))
-        return Fused(slots[kept], rows[kept], sources)
+        return Fused(slots[kept], rows[kept], sources, moved)
+
+    def _carried(self, members: Sequence[int], seen: Sequence[int]) -> dict[int, int]:
+        """Members last seen before one that is linked with a moved one was seen elsewhere, and when that was."""
+        index = self._index
+        since = [
+            int(index.entries["first_seen"][index.successors[index.ids[slot]]])
+            for slot in members
+            if index.ids[slot] in index.successors
+        ]
+        if not since:
+            return {}
+        left = zip(members, seen, strict=True)
+        return {slot: min(since) for slot, t in left if t <= min(since) and index.ids[slot] not in index.successors}
+
+    def _former_pairs(
+        self, slots: Slots, owners: npt.NDArray[np.int64], seen: Times
+    ) -> list[tuple[tuple[int, int], int]]:
+        """Pairs of a row and one that once stayed where that is and has moved since, and when; nearest first."""
+        columns, stays, config = self._index.entries, self._index.stays, self._config
+        found: list[tuple[float, tuple[int, int], int]] = []
+        for row in np.flatnonzero(stays["prev"][stays.last[slots]] >= 0).tolist():
+            later = int(stays.last[slots[row]])
+            while (stay := int(stays["prev"][later])) >= 0:
+                since = int(stays["start"][later])
+                distance = np.linalg.norm(columns["centre"][slots] - stays["centre"][stay], axis=1)
+                size = np.maximum(2 * stays["half"][stay].max(), (columns["high"] - columns["low"])[slots].max(axis=1))
+                fits = distance < np.clip(config.epsilon_extent * size, config.epsilon_min_m, config.epsilon_max_m)
+                fits &= (owners != owners[row]) & (seen < since) & ~columns["gone"][slots]
+                fits &= columns["map"][slots] == columns["map"][slots[row]]
+                others = np.flatnonzero(fits)
+                label = columns["label"][slots]
+                alike = self._alike(label[others], np.full(len(others), label[row], np.int32))
+                found += [(float(distance[n]), (n, row), since) for n in others[alike].tolist()]
+                later = stay
+        return [(pair, since) for _, pair, since in sorted(found)]
 
     def linked(self, slots: Slots, others: Slots) -> npt.NDArray[np.bool_]:
         """Which of the others may be one thing with any of the slots."""
@@ -79,10 +134,10 @@ class Fuser:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
         return np.array([numbers[name] for name in names], np.int64)[inverse]
 
-    def _groups(self, slots: Slots, owners: npt.NDArray[np.int64]) -> list[list[int]]:
-        """Rows of things with several sources: the nearest alike pairs joined first."""
-        group_of = {row: [row] for row in range(len(slots))}
-        for a, b in self._pairs(slots, owners):
+    def _groups(self, pairs: Sequence[tuple[int, int]], owners: npt.NDArray[np.int64]) -> list[list[int]]:
+        """Rows of things with several sources: the pairs joined in their order."""
+        group_of = {row: [row] for row in range(len(owners))}
+        for a, b in pairs:
             first, second = group_of[a], group_of[b]
             if first is second or {owners[r] for r in first} & {owners[r] for r in second}:
                 continue

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
+from r4_ros.core.geometry import compose, inverse
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import Entry, Event, EventKind, Presence, Stay
+from r4_ros.core.model import Box, Entry, Event, EventKind, Presence, Stay
+from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.attributes import AttributeChange
 from r4_ros.memory.stays import FrameContext
 from r4_ros.memory.store import StoredEvent
@@ -35,6 +38,18 @@ def disappeared(entry: Entry, slot: int, context: FrameContext) -> StoredEvent:
     """Its place was found empty."""
     last = entry.presence[-1]
     return _event(EventKind.DISAPPEARED, entry, slot, (last.last_seen, last.end), last.end, entry.stays[-1], context)
+
+
+def found_gone(entry: Entry, found: FoundAbsent, context: FrameContext) -> StoredEvent:
+    """Another agent's place was found empty: told by who found it, and hung on its anchor."""
+    stay, anchor = entry.stays[-1], context.anchor
+    pose = compose(inverse(anchor.pose_in_map), context.box(stay).pose)
+    stay = replace(stay, anchor_id=anchor.anchor_id, box=Box(pose, stay.box.extent))
+    span = (entry.last_seen, found.first_ns)
+    event = _event(EventKind.DISAPPEARED, entry, found.slot, span, found.first_ns, stay, context)
+    key = f"{event.event.event_id}\0{found.observer}"
+    told = replace(event.event, agent_id=found.observer, event_id=_digest(key))
+    return replace(event, event=told)
 
 
 def reappeared(
@@ -74,7 +89,7 @@ def _event(
 ) -> StoredEvent:
     key = f"{int(kind)}\0{entry.entry_id}\0{stamp_ns}\0{detail}"
     event = Event(
-        event_id=hashlib.blake2b(key.encode(), digest_size=8).hexdigest(),
+        event_id=_digest(key),
         kind=kind,
         entry_id=entry.entry_id,
         agent_id=entry.agent_id,
@@ -95,3 +110,7 @@ def _event(
         None if origin is None else origin.anchor_id,
         None if origin is None else origin.box.pose.position,
     )
+
+
+def _digest(key: str) -> str:
+    return hashlib.blake2b(key.encode(), digest_size=8).hexdigest()

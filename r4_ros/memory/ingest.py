@@ -14,6 +14,7 @@ from r4_ros.core.geometry import compose
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import Frame, Observation, Pose, Stay, Vec3, View, Visibility, observation_id
 from r4_ros.memory import happenings, observe, presence
+from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchoring import AnchorBook, apart, frame_in_anchor
 from r4_ros.memory.associate import Associator
 from r4_ros.memory.coverage import Coverage
@@ -90,6 +91,10 @@ class Ingest:
             if o.visibility == Visibility.ABSENT:
                 assigned[o.index], more = self._absent(o, context, working)
                 events += more
+        absences, found = self._absent_of_others(observations, context, working)
+        for o, record in found:
+            assigned[o.index] = record.slot
+        events += [happenings.found_gone(working.get(r.slot).entry, r, context) for r in absences if r.enough]
         merges = self._one_space.merges(working, slots, events, context)
         stored_frame = self._stored_frame(frame, admission, frame_id, anchor.anchor_id, in_anchor, sensor_in_map)
         return FrameChange(
@@ -102,6 +107,7 @@ class Ingest:
             entries=working.changes(),
             events=tuple(events),
             merges=tuple(merges),
+            absences=tuple(absences),
         )
 
     def _work_in(
@@ -172,6 +178,24 @@ class Ingest:
         if not absence.closed:
             return slot, []
         return slot, [happenings.disappeared(after.entry, slot, context), *self._moves.link(working, slot, context)]
+
+    def _absent_of_others(
+        self, observations: Sequence[Observation], context: FrameContext, working: Working
+    ) -> tuple[list[FoundAbsent], list[tuple[Observation, FoundAbsent]]]:
+        """Records of other agents' entries that aren't at their place, and which observations they come from."""
+        found = []
+        for o in observations:
+            slot = self._index.slots.get(o.entry_id) if o.visibility == Visibility.ABSENT else None
+            if slot is None or context.stamp_ns < context.absence_from:
+                continue
+            entry = working.get(slot).entry
+            if entry.agent_id == context.agent_id or entry.map_id != context.map_id:
+                continue
+            evidence = context.agent_id, context.stamp_ns, o.entry_revision, self._config
+            record = self._index.absences.with_one_more(slot, entry, *evidence)
+            if record is not None:
+                found.append((o, record))
+        return list({record.slot: record for _, record in found}.values()), found
 
     def _tracked(self, seen: Sequence[Seen], frame: Frame, context: FrameContext) -> list[int | None]:
         """The slots that live tracks point to, each at most once."""

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
-
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import (
@@ -197,6 +195,7 @@ class Library(AnchorCorrectable, Episodic, Attachable):
         for c in change.entries:
             self._cache.put(c.after)
         apply_merges(change.merges, self._index, self._cache)
+        self._index.absences.take(change.absences)
         self._said.hide()
         f = change.frame
         if not change.known:
@@ -256,18 +255,11 @@ class Library(AnchorCorrectable, Episodic, Attachable):
             )
 
     def entries_near(self, agent_id: str, limit: int) -> list[PlacedEntry]:
-        """The agent's entries on the map where it is, at most ``limit``, nearest to its latest pose first."""
+        """What is known on the map where the agent is: its own first, then the nearest, at most ``limit``."""
         with self._lock:
             newest = self._sessions.newest(agent_id)
             here = None if newest is None else self._trails.at(agent_id, newest.newest_ns)
-            if here is None:
-                return []
-            columns = self._index.entries
-            mask = columns["alive"] & (columns["agent"] == self._index.agents.find(agent_id))
-            slots = np.flatnonzero(mask & (columns["map"] == self._index.maps.find(here.map_id)))
-            distance = np.linalg.norm(columns["centre"][slots] - np.asarray(here.pose.position), axis=1)
-            nearest = slots[np.argsort(distance, kind="stable")[:limit]]
-            return self._placed([stored.entry for stored in self._cache.get_many(nearest.tolist())])
+            return [] if here is None else self._placer.near(agent_id, here, limit, self._cache)
 
     def entries(self) -> list[Entry]:
         """All entries, whole, in the order in which they were first stored."""

@@ -19,6 +19,7 @@ def load(store: MemoryStore, index: Index, coverage: Coverage) -> None:
         for vectors in store.vector_batches():
             index.load_vectors(vectors)
         index.loaded()
+        index.absences.take(store.absences())
         for merged in store.merged():
             index.alias(*merged)
         for view in store.views():

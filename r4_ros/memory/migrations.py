@@ -148,4 +148,9 @@ MIGRATIONS: tuple[Migration, ...] = (
             cells BLOB NOT NULL)""",
         "ALTER TABLE frame ADD COLUMN settled INTEGER NOT NULL DEFAULT 0",
     ),
+    (
+        """CREATE TABLE found_absent(
+            slot INTEGER NOT NULL REFERENCES entry, observer TEXT NOT NULL, first_ns INTEGER NOT NULL,
+            count INTEGER NOT NULL, enough INTEGER NOT NULL, PRIMARY KEY(slot, observer, first_ns)) WITHOUT ROWID""",
+    ),
 )

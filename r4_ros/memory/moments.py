@@ -41,14 +41,17 @@ class TemporalKey:
         if kind == TemporalKind.PRESENT_AT:
             return self.present(slots, start)
         if kind == TemporalKind.PRESENT_IN:
-            return self._overlapping(self._index.presence, slots, start, end) & ~self._moved(slots, start)
+            there = self._overlapping(self._index.presence, slots, start, end) & ~self._moved(slots, start)
+            return there & (self._found_gone(slots, start, end - 1) < 0)
         if kind == TemporalKind.LAST_SEEN_BEFORE:
             return np.asarray(first < start)
         if kind == TemporalKind.FIRST_SEEN_AFTER:
             return np.asarray((first >= start) & (first < end))
         of = slots.tolist() if len(slots) <= _FEW else None
-        known = (e for e in self._store.events(start, end, of) if e.event.latest_ns <= now_ns)
-        return np.isin(slots, [e.slot for e in known if e.event.kind in _KINDS[kind]])
+        counts = self._index.absences.counts
+        events = (e for e in self._store.events(start, end, of) if e.event.latest_ns <= now_ns)
+        known = (e for e in events if e.event.kind in _KINDS[kind] and counts(e.event.agent_id))
+        return np.isin(slots, [e.slot for e in known])
 
     def _overlapping(self, table: PartTable, slots: Slots, start_ns: int, end_ns: int) -> Mask:
         """Which slots have an interval that overlaps [start, end): looked for from the newest one back."""
@@ -72,7 +75,16 @@ class TemporalKey:
     def present(self, slots: Slots, stamp_ns: int) -> Mask:
         """Which slots are believed to be at their place at a time."""
         there = self._overlapping(self._index.presence, slots, stamp_ns, stamp_ns + 1)
-        return there & ~self._moved(slots, stamp_ns)
+        return there & ~self._moved(slots, stamp_ns) & (self._found_gone(slots, stamp_ns, stamp_ns) < 0)
+
+    def _found_gone(self, slots: Slots, stamp_ns: int, last_ns: int) -> npt.NDArray[np.int64]:
+        """When another agent found each slot's thing gone, by a stamp; -1: not so, or seen since, until ``last``."""
+        absences, since = self._index.absences, np.full(len(slots), -1, np.int64)
+        rows = np.flatnonzero(np.isin(slots, absences.slots()))
+        if rows.size:
+            seen = self.last_seen(slots[rows], last_ns).tolist()
+            since[rows] = [absences.end(s, t, stamp_ns) for s, t in zip(slots[rows].tolist(), seen, strict=True)]
+        return since
 
     def _moved(self, slots: Slots, stamp_ns: int) -> Mask:
         """Whose thing had been seen elsewhere by a time, though nobody had looked back yet."""
@@ -110,9 +122,9 @@ class TemporalKey:
         return last
 
     def known_gone(self, slots: Slots, now_ns: int) -> npt.NDArray[np.int64]:
-        """When each slot's last presence was found to have ended, -1 where it hadn't by ``now``."""
+        """When each slot's last presence was found to have ended, by whomever, -1 where it hadn't by ``now``."""
         end = self._index.presence["end"][self._index.presence.last[slots]]
-        return np.where(end <= now_ns, end, -1)
+        return np.maximum(np.where(end <= now_ns, end, -1), self._found_gone(slots, now_ns, now_ns))
 
     def states(self, slots: Slots, now_ns: int, in_view_ns: int) -> npt.NDArray[np.int8]:
         """State of each slot at ``now``: in view, gone, or not looked at since."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import rotate_covariances
-from r4_ros.core.model import Entry, PlacedEntry
+from r4_ros.core.model import FOREVER, Entry, EntryState, PlacedEntry, TrailPoint
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.index import Index
 from r4_ros.memory.presence import state_at
 from r4_ros.memory.sessions import Sessions
+from r4_ros.memory.working import EntryCache
 
 
 class Placer:
@@ -47,6 +51,23 @@ class Placer:
             )
             for entry, stay, covariance in zip(entries, stays, covariances, strict=True)
         ]
+
+    def near(self, agent_id: str, here: TrailPoint, limit: int, cache: EntryCache) -> list[PlacedEntry]:
+        """What is known on the map where an agent is, nearest first; other agents' things too: it may find them gone.
+
+        What it found gone is so here. Its own things it should find gone itself, whatever others say.
+        """
+        columns = self._index.entries
+        slots = np.flatnonzero(columns["alive"] & (columns["map"] == self._index.maps.find(here.map_id)))
+        distance = np.linalg.norm(columns["centre"][slots] - np.asarray(here.pose.position), axis=1)
+        others = columns["agent"][slots] != self._index.agents.find(agent_id)
+        nearest = slots[np.lexsort((slots, distance, others))[:limit]]
+        stored = cache.get_many(nearest.tolist())
+        absences = self._index.absences
+        with absences.within((agent_id,)):
+            gone = [absences.end(s.slot, s.entry.last_seen, FOREVER) >= 0 for s in stored]
+        placed = self.placed([s.entry for s in stored])
+        return [replace(p, state=EntryState.GONE) if g else p for p, g in zip(placed, gone, strict=True)]
 
     def _now(self, entry: Entry) -> int:
         newest = self._sessions.newest(entry.agent_id)

@@ -25,6 +25,7 @@ from r4_ros.core.model import (
     Region,
     Retrieval,
     SpatialConstraint,
+    TemporalKind,
     Vec3,
 )
 from r4_ros.core.ports import Embedder
@@ -118,6 +119,17 @@ class Retriever:
         deadline: float,
     ) -> Retrieval:
         """See ``Library.retrieve``; ``deadline`` on the monotonic clock."""
+        with self._index.absences.within(query.agents):
+            return self._retrieved(query, revision, regions, map_frames, deadline)
+
+    def _retrieved(
+        self,
+        query: Query,
+        revision: int,
+        regions: Sequence[Region],
+        map_frames: Mapping[str, str],
+        deadline: float,
+    ) -> Retrieval:
         agents = self._agents(query)
         now = self._now(query, agents)
         ego_candidates = agents if not query.ego_agent and len(agents) > 1 else []
@@ -198,7 +210,9 @@ class Retriever:
             _check_deadline(deadline)
         after_spatial = len(found.slots)
         for moment in query.temporal:
-            holds = partial(self._temporal.holds, moment, now_ns=now)
+            holds: Callable[[Slots], Mask] = partial(self._temporal.holds, moment, now_ns=now)
+            if moment.kind in (TemporalKind.PRESENT_AT, TemporalKind.PRESENT_IN):
+                holds = fused.unless_moved(holds, moment.start_ns)
             found = found.keep(_any_source(holds, found.slots, fused))
         found = self._in_state(query, found, now)
         _check_deadline(deadline)
@@ -214,7 +228,8 @@ class Retriever:
         """Where candidates were at the time asked about; those that weren't present then drop out."""
         slots = fused.slots
         if scene.at_ns is not None:
-            there = _any_source(partial(self._temporal.present, stamp_ns=scene.at_ns), slots, fused)
+            present = fused.unless_moved(partial(self._temporal.present, stamp_ns=scene.at_ns), scene.at_ns)
+            there = _any_source(present, slots, fused)
             slots, semantic = slots[there], semantic[there]
         return Candidates(slots, self._spatial.boxes(slots, scene), semantic, np.ones(len(slots)))
 
@@ -283,7 +298,9 @@ class Retriever:
         }
         if not speaker_of:
             return ()
-        known = (s for s in self._store.events(slots=list(speaker_of)) if s.event.latest_ns <= now_ns)
+        counts = self._index.absences.counts
+        found = self._store.events(slots=list(speaker_of))
+        known = (s for s in found if s.event.latest_ns <= now_ns and counts(s.event.agent_id))
         return tuple(replace(self.placed_event(s), entry_id=speaker_of[s.slot]) for s in known)
 
     def _facts_of(

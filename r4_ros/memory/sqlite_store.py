@@ -97,6 +97,9 @@ class SqliteStore(SqliteUpkeep):
         self._crops.add(change.crops, change.crop_budget)
         for merge in change.merges:
             self._merges.write(merge, change.revision)
+        for a in change.absences:
+            row = (a.slot, a.observer, a.first_ns, a.count, a.enough)
+            self._file.execute("INSERT OR REPLACE INTO found_absent VALUES (?, ?, ?, ?, ?)", row)
         for belief in change.beliefs:
             self._shifts.keep(belief)
         self._write_revision(change.revision)
@@ -322,7 +325,7 @@ class SqliteStore(SqliteUpkeep):
         if slots is not None:
             conditions.append(f"slot IN ({', '.join(str(int(slot)) for slot in sorted(slots))})")
         rows = self._file.execute(
-            "SELECT event_id, kind, entry_id, entry.agent_id, event.label, event.stamp_ns, earliest_ns, latest_ns, "
+            "SELECT event_id, kind, entry_id, anchor.agent_id, event.label, event.stamp_ns, earliest_ns, latest_ns, "
             "anchor.map_id, place, from_place, detail, slot, event.anchor_id, from_anchor "
             "FROM event JOIN entry USING(slot) JOIN anchor ON anchor.anchor_id = event.anchor_id "
             f"WHERE {' AND '.join(conditions)} ORDER BY event.stamp_ns, event_no",

@@ -11,6 +11,7 @@ from typing import Any
 
 from r4_ros.core.model import FOREVER, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
 from r4_ros.memory import entry_json, sqlite_prune
+from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump
@@ -158,6 +159,11 @@ class SqliteUpkeep:
         except BaseException:
             self._entries.forget_unwritten()
             raise
+
+    def absences(self) -> list[FoundAbsent]:
+        """All records of what agents found gone of each other's, by slot, the oldest of each first."""
+        rows = self._file.execute("SELECT * FROM found_absent ORDER BY slot, first_ns, observer")
+        return [FoundAbsent(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
 
     def beliefs(self) -> list[BeliefRecord]:
         """What agents said last of where they are, as of their newest frames and what was kept."""

@@ -24,6 +24,7 @@ from r4_ros.core.model import (
     Vec3,
     View,
 )
+from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord, Passed, PathRecord, TrailRecord
 from r4_ros.memory.merge_records import AnchorChange, MergeChange, MergeRecord
 from r4_ros.memory.store_upkeep import StoreUpkeep
@@ -199,6 +200,7 @@ class FrameChange:
     crop_budget: int = 0
     merges: tuple[MergeChange, ...] = ()
     beliefs: tuple[BeliefRecord, ...] = ()
+    absences: tuple[FoundAbsent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,9 @@ class MemoryStore(StoreUpkeep, Protocol):
 
     def write_anchor_correction(self, change: AnchorChange) -> None:
         """Write all of a change, with a record of it and of each merge, or nothing; durable on return."""
+
+    def absences(self) -> list[FoundAbsent]:
+        """All records of what agents found gone of each other's, by slot, the oldest of each first."""
 
     def beliefs(self) -> list[BeliefRecord]:
         """What agents said last of where they are, as of their newest frames and what was kept."""

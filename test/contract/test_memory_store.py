@@ -38,6 +38,7 @@ from r4_ros.core.model import (
     Visibility,
     observation_id,
 )
+from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.bulk import NO_VECTOR
 from r4_ros.memory.codec import as_stored
@@ -243,6 +244,15 @@ def test_a_merged_entry_is_a_part_of_the_other_one_and_both_are_kept(open_store:
     assert (record.reason, record.voided, record.moved) == ("x", ("void",), ("e1",))
     assert record.kept_before == first and later.kept_before == third
     assert opened.problems() == []
+
+
+def test_what_agents_found_gone_of_each_others_is_kept(open_store: OpenStore, store: MemoryStore) -> None:
+    one, more = FoundAbsent(0, "r2", 5, 1), FoundAbsent(0, "r2", 5, 3, True)
+    later = FoundAbsent(0, "r3", 9, 1)
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=(EntryChange(None, entry(0)),), absences=(one,)))
+    assert list(store.absences()) == [one]
+    store.write_frame(change(2, 6, absences=(more, later)))
+    assert list(reopened(open_store, store).absences()) == [more, later]
 
 
 def test_sightings_are_told_with_their_entries(store: MemoryStore) -> None:

@@ -118,3 +118,52 @@ def test_after_time_was_set_back_on_a_named_map_things_count_once(memory: Any, m
             memory.ingest(robot.frame(t, thing("mug", (2, 0, 0.8))))
     assert len(memory.entries()) == 2
     assert len(memory.retrieve(Query()).entries) == 1
+
+
+def places(memory: Any, **query: Any) -> list[tuple[str, float]]:
+    found = memory.retrieve(Query(labels=("keys",), states=(EntryState.PRESENT, EntryState.UNKNOWN), **query))
+    return [(e.agent_id, round(e.box.pose.position[1], 2)) for e in found.entries]
+
+
+def test_what_one_saw_carried_isnt_still_where_the_other_saw_it(memory: Any, pair: Any, thing: Any) -> None:
+    """The one follows it with its eyes (a track), so that its entry has two stays."""
+    first, second = pair
+    keys = thing("keys", (2, 0, 0.8)).seen(track_id="1", visibility=Visibility.OCCLUDED)
+    memory.ingest(second.frame(5, keys.at(2, 0.05, 0.8).seen(track_id="", visibility=Visibility.VISIBLE)))
+    for t, y in ((8, 0.0), (9, 0.0), (10, 1.5), (11, 1.5)):
+        memory.ingest(first.frame(t, keys.at(2, y, 0.8)))
+    assert len(memory.entries()) == 2
+    assert places(memory) == [("r1", 1.5)]
+    assert len(memory.retrieve(Query(labels=("keys",), at_ns=6 * S)).entries) == 1
+    assert len(memory.retrieve(Query(labels=("keys",), at_ns=11 * S)).entries) == 1
+    assert places(memory, agents=("r2",)) == [("r2", 0.05)], "alone it knows no better"
+    memory.ingest(second.frame(30, thing("keys", (2, 0.05, 0.8))))
+    assert sorted(places(memory)) == [("r1", 1.5), ("r2", 0.05)], "there are two after all"
+
+
+def test_what_one_knows_to_have_moved_isnt_still_where_the_other_saw_it(memory: Any, pair: Any, thing: Any) -> None:
+    """The one found it elsewhere and its old place empty: a new entry, linked with the gone one."""
+    first, second = pair
+    keys = thing("keys", (2, 0, 0.8))
+    memory.ingest(first.frame(1, keys))
+    old = memory.entries()[0]
+    memory.ingest(second.frame(9, keys.at(2, 0.05, 0.8)))
+    memory.ingest(first.frame(12, keys.at(2, 3, 0.8)))
+    for t in (5, 6, 7):
+        memory.ingest(first.absent(t + 10, old.entry_id))
+    assert [e.moved_from for e in memory.entries()] == ["", "", old.entry_id]
+    assert places(memory) == [("r1", 3.0)]
+    for at_s in (10, 13, 20):
+        assert len(memory.retrieve(Query(labels=("keys",), at_ns=at_s * S)).entries) == 1, at_s
+    within = TemporalConstraint(TemporalKind.PRESENT_IN, 14 * S, 30 * S)
+    assert len(memory.retrieve(Query(temporal=(within,))).entries) == 1
+
+
+def test_another_one_at_the_place_that_a_look_alike_left_is_itself(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    keys = thing("keys", (2, 0, 0.8)).seen(track_id="1")
+    for t, y in ((8, 0.0), (9, 0.0), (10, 1.5), (11, 1.5)):
+        memory.ingest(first.frame(t, keys.at(2, y, 0.8)))
+    memory.ingest(first.frame(12, keys.at(2, 1.5, 0.8), thing("keys", (2, 0, 0.8))))
+    memory.ingest(second.frame(9, thing("keys", (2, 0.02, 0.8))))
+    assert sorted(y for _, y in places(memory)) == [0.0, 1.5]
