@@ -11,7 +11,7 @@ from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query
 from r4_ros.core.model import Reference as Near
 from r4_ros.reasoner import lexicon, sieve, wording
 from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, Step, references
-from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import LIMIT, LIVING, Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
@@ -256,7 +256,7 @@ def best_first(found: Found) -> list[Evidence]:
     """Present before gone, well seen before hardly seen, then the latest seen, then the best match."""
     if found.plan.target.superlative is not None:
         return list(found.evidence)
-    return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, e.count < FEW, -e.last_seen, -e.score))
+    return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, not well_seen(e), -e.last_seen, -e.score))
 
 
 def close_rivals(found: Found, evidence: Sequence[Evidence]) -> str:

@@ -11,7 +11,7 @@ from r4_ros.core.model import NS_PER_S, Evidence
 from r4_ros.reasoner import lexicon, viewpoint, wording
 from r4_ros.reasoner.draft import Draft, ambiguous, answered, best_first, not_seen, noun, place_asked, unsupported
 from r4_ros.reasoner.keys import Asked, By, Comparison
-from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import Found, Run
 
 ALIKE_SHARE = 0.1  # sizes within a tenth are about the same: boxes of what was seen are no better
@@ -55,10 +55,10 @@ def _sides(found: Found, comparison: Comparison) -> list[Side]:
 
 
 def _numbers(found: Found, comparison: Comparison, sides: list[Side]) -> Draft:
-    """How many of each are known; those seen in very few frames aren't counted beside well-seen ones."""
+    """How many of each are known; those hardly seen aren't counted beside well-seen ones."""
     if len(sides) < 2:
         return unsupported("It isn't said what is to be counted against what.")
-    counted = [tuple(e for e in s.evidence if e.count >= FEW) or s.evidence for s in sides]
+    counted = [tuple(e for e in s.evidence if well_seen(e)) or s.evidence for s in sides]
     plan = found.plan
     told = [
         wording.plural(noun(plan, s.step), len(c)) + place_asked(plan, s.step)

@@ -25,7 +25,7 @@ from r4_ros.reasoner.draft import (
 )
 from r4_ros.reasoner.judge_verify import verify
 from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
-from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import VIEW_RELATIONS, Found, Run
 
 MOST_READINGS = 4
@@ -45,6 +45,10 @@ def exists(run: Run, found: Found) -> Draft:
     past = found.plan.past or found.window.bounded
     if len(evidence) == 1:
         said = f"{wording.article(name)}{place} {wording.be(name, past)} {wording.spot(best, place)}{time}"
+        if not well_seen(best):
+            frames = "one frame" if best.count == 1 else f"{best.count} frames"
+            text = f"I think so: {said}. It was seen in {frames} only, {seen}, and may be a mistake."
+            return answered(text, True, evidence, first=True)
         return answered(f"Yes, {said}; last seen {seen}.", True, evidence, first=True)
     each = wording.spots(evidence, 3, place)
     text = f"Yes, {counted(found.plan, len(evidence))}{place}{time}: {each}; last seen {seen}."
@@ -62,16 +66,16 @@ def _as_many(run: Run, found: Found) -> Draft:
 
 
 def count(run: Run, found: Found) -> Draft:
-    """How many entries match. Those seen in very few frames aren't counted beside well-seen ones, but told."""
-    well_seen = [e for e in found.evidence if e.count >= FEW]
-    evidence = well_seen or list(found.evidence)
+    """How many entries match. Those hardly seen aren't counted beside well-seen ones, but told."""
+    sure = [e for e in found.evidence if well_seen(e)]
+    evidence = sure or list(found.evidence)
     number, rare = len(evidence), len(found.evidence) - len(evidence)
     text = f"{counted(found.plan, number)}{place_asked(found.plan)}{time_asked(run, found)}"
     text += f"{_made_up_of(found, evidence)}{_fresh(run, found, evidence)}."
     if found.plan.choices:
         text += f" {number} is {'odd' if number % 2 else 'even'}."
     if rare:
-        text += f" {rare} more, seen in fewer than {FEW} frames, may be {'a mistake' if rare == 1 else 'mistakes'}."
+        text += f" {rare} more, seen too little to be sure, may be {'a mistake' if rare == 1 else 'mistakes'}."
     return answered(wording.capital(text), number, evidence)
 
 

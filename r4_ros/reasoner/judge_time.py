@@ -8,7 +8,7 @@ from r4_ros.core.model import NS_PER_S, EntryState, Event, EventKind, Evidence, 
 from r4_ros.reasoner import wording
 from r4_ros.reasoner.draft import Draft, ambiguous, answered, gone_text, not_seen, noun, time_asked
 from r4_ros.reasoner.keys import EVENT_KINDS, EventKey, Form, Plan, TemporalOp
-from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import Found, Run
 
 HAPPENED = {
@@ -158,7 +158,7 @@ def happened(run: Run, found: Found, key: EventKey, negate: bool) -> Draft:
         cited = [e for e in found.evidence if e.entry_id == was_away[-1].entry_id]
         told = "; ".join(event_text(run, e) for e in was_away[-2:])
         return ambiguous(f"I didn't see that the {cited[0].label} {_what(key, cited[0].label)}, but {told}.", cited)
-    known = [e for e in found.evidence if e.count >= FEW] or list(found.evidence)
+    known = [e for e in found.evidence if well_seen(e)] or list(found.evidence)
     best = max(known, key=lambda e: e.last_seen)
     first, last_seen = (wording.ago(t, run.now_ns) for t in (best.first_seen, best.last_seen))
     many = f"any of the {wording.plural(noun(plan), len(known))}" if len(known) > 1 else ""

@@ -8,14 +8,24 @@ from dataclasses import replace
 
 from r4_ros.core.model import Episode, Event, EventKind, Evidence
 
-FEW = 3  # sightings; fewer may be a mistake of the detector
+FEW = 3  # episodes that a piece of text asks for
+SURELY = 0.7  # with less certainty than this, what was seen may be a mistake of the detector
+
+
+def well_seen(evidence: Evidence) -> bool:
+    """Whether its sightings, each as sure as they were on average, leave little doubt that something is there.
+
+    A detector that says 0.4 must say so three times; a camera that knows what it sees, once.
+    """
+    doubt: float = (1 - min(max(evidence.confidence, 0.0), 1.0)) ** max(1, evidence.count)
+    return 1 - doubt >= SURELY
 
 
 def is_news(event: Event, evidence: Evidence, moves: Sequence[Event]) -> bool:
     """Whether that happened: not where it only came into view, or is known to have been moved."""
     if event.kind is EventKind.APPEARED:
         looked_before = 0 < event.earliest_ns <= evidence.first_seen
-        return looked_before and evidence.count >= FEW and all(m.entry_id != event.entry_id for m in moves)
+        return looked_before and well_seen(evidence) and all(m.entry_id != event.entry_id for m in moves)
     return not _found_again(event, moves)
 
 
