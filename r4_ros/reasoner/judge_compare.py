@@ -49,8 +49,8 @@ def _sides(found: Found, comparison: Comparison) -> list[Side]:
     last = len(found.plan.steps) - 1
     steps = [last, *(r.step for r in comparison.others)]
     if len(steps) == 1 and len(found.evidence) > 1:
-        well_seen = [e for e in best_first(found) if e.count >= FEW] or best_first(found)
-        return [Side(last, wording.thing(e), (e,)) for e in well_seen]
+        sure = [e for e in best_first(found) if well_seen(e)] or best_first(found)
+        return [Side(last, wording.thing(e), (e,)) for e in sure]
     return [Side(i, noun(found.plan, i) + place_asked(found.plan, i), found.steps[i]) for i in steps]
 
 
