@@ -19,6 +19,7 @@ from r4_ros.perception.vision_worker import VisionWorker
 
 MOST_A_FRAME = 4  # pictures, and descriptions asked for: encoding takes its time
 MIN_SIDE = 24  # pixels; smaller instances show nothing
+LARGE_SIDE = 96  # pixels; of a thing that large a part is enough to describe it
 
 
 class Appearance:
@@ -89,7 +90,7 @@ class Appearance:
                     attached[i] = replace(observation, image=data_url(jpeg_of(cut(image.color, segment))))
                 if self._descriptions is not None:
                     attached[i] = self._descriptions.added(attached[i], number)
-            if observation.visibility is Visibility.VISIBLE:
+            if observation.visibility is Visibility.VISIBLE or min(segment.mask.shape) >= LARGE_SIDE:
                 self._want(observation.index, number, image, segment)
         return tuple(attached)
 

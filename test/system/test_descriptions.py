@@ -220,6 +220,20 @@ def test_nobody_is_asked_about_slivers_and_hidden_things(tmp_path: Path) -> None
         assert pipeline.appearance.finish(5.0) and not server.requests
 
 
+def test_of_a_large_thing_a_part_is_enough(tmp_path: Path) -> None:
+    table = picture("table")
+    color, ids = table.color.copy(), np.zeros_like(table.labels)
+    ids[20:120, 0:110] = 1
+    color[20:120, 0:110] = (200, 20, 20)
+    with (
+        chat_double(says("A red table with a smooth top.")) as server,
+        robot(tmp_path, server.url) as (pipeline, library),
+    ):
+        library.ingest(pipeline.observe(replace(table, color=color, labels=ids), place(0)))
+        assert pipeline.appearance.finish(20.0)
+        assert descriptions(library) == {"table": "A red table with a smooth top."}
+
+
 def test_a_clip_becomes_an_episode(tmp_path: Path) -> None:
     def caption(body: dict[str, Any]) -> str:
         images = [part for part in body["messages"][-1]["content"] if part["type"] == "image_url"]
