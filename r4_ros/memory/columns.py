@@ -324,8 +324,8 @@ class Columns:
 
 
 def _span(numbers: Slots) -> Slots | slice:
-    """Ascending numbers, as a slice where none is left out."""
-    if len(numbers) and numbers[-1] - numbers[0] + 1 == len(numbers):
+    """Numbers, as a slice where they ascend and none is left out."""
+    if len(numbers) and numbers[-1] - numbers[0] + 1 == len(numbers) and (np.diff(numbers) == 1).all():
         return slice(int(numbers[0]), int(numbers[-1]) + 1)
     return numbers
 
