@@ -123,7 +123,9 @@ def correction(
 
 def history(
     days: Annotated[int, typer.Option(help="simulated days", min=1)] = 30,
-    minutes: Annotated[int, typer.Option(help="minutes driven of each day; the budget is for as much less", min=1)] = 2,
+    minutes: Annotated[
+        int, typer.Option(help="minutes driven of each day; the budget is for as much less", min=1, max=5)
+    ] = 1,
     mb: Annotated[int, typer.Option(help="history_mb for whole days", min=1)] = 4000,
     as_json: AsJson = False,
 ) -> None:

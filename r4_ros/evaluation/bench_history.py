@@ -2,7 +2,8 @@
 
 The clock is simulated. Of each day some minutes are driven at full rate, and the budget is as much smaller as these are
 shorter than a day; so trail, anchors and observations have the proportions of a whole day. What is the same however
-long a day is (the newest 4,096 views with their depth, an empty database) comes on top.
+long a day is (the newest 4,096 views with their depth, an empty database) comes on top. With whole days, views are
+settled long before their frames' history goes; with many minutes a day here it is the other way round, and frames stay.
 """
 
 from __future__ import annotations
