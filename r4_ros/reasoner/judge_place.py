@@ -23,7 +23,7 @@ from r4_ros.reasoner.draft import (
     unsupported,
 )
 from r4_ros.reasoner.keys import Form
-from r4_ros.reasoner.news import FEW
+from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import LIMIT, Found, Run
 
 SAME_PLACE_M = 0.3
@@ -154,7 +154,7 @@ def distance(run: Run, found: Found) -> Draft:
 
 def _well_seen(things: Sequence[Evidence]) -> list[Evidence]:
     """Those seen in more than a few frames, where there are some."""
-    return [e for e in things if e.count >= FEW] or list(things)
+    return [e for e in things if well_seen(e)] or list(things)
 
 
 def _between(found: Found, others: Sequence[Evidence]) -> Draft:
