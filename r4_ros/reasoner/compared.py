@@ -72,6 +72,9 @@ def _others(sketch: Sketch, target: NounPhrase, reference: NounPhrase | None) ->
 def _reference(sketch: Sketch, at: int) -> tuple[NounPhrase | None, bool, int]:
     """'closer to the sink', 'farther from me': what the distance is to."""
     lowers = sketch.reading.lowers
+    near = sketch.reading.phrase_at(at + 1)
+    if near is not None and near.start == at + 1:  # 'nearer the exit'
+        return near, False, near.end
     if lowers[at + 1 : at + 2] not in (("to",), ("from",)) or at + 2 >= len(lowers):
         return None, True, at + 1
     if lowers[at + 2] in EGO_WORDS:

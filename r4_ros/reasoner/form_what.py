@@ -28,6 +28,8 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     if head in ("way", "direction"):
         wants = (lemmas & WAY_VERBS and set(lowers[start:end]) & {"i", "we"}) or {"i", "want"} <= set(lowers[:start])
         return Ask(Form.NAVIGATE if wants else Form.DIRECTION, start, noun + 1)
+    if lowers[start + 1 : start + 2] == ("o'clock",):
+        return Ask(Form.DIRECTION, start, start + 2)
     if head == "side":
         return Ask(Form.DIRECTION, start, noun + 1)
     if head == "state" or lowers[start + 1 : start + 4] in (("is", "the", "state"), ("was", "the", "state")):

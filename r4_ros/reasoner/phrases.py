@@ -9,8 +9,8 @@ from r4_ros.reasoner import lexicon, words
 from r4_ros.reasoner.tokens import DETERMINER_TAGS, MODIFIER_TAGS, NOUN_TAGS, Word
 
 NEVER_NOUN = frozenset(
-    """o'clock left right front behind ago yes no there here now then last first still currently else please many much
-    location whereabouts position distance
+    """half o'clock left right front behind ago yes no there here now then last first still currently else please many
+    much location whereabouts position distance
     far close near next other relative yesterday today tomorrow tonight oh hi hey hello thanks color colour""".split()
 )
 ORDINALS = tuple("first second third fourth fifth sixth seventh eighth ninth tenth last".split())

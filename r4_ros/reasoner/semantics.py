@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import lexicon, phrases, spatial, superlative
+from r4_ros.reasoner import lexicon, phrases, spatial_words, superlative
 from r4_ros.reasoner.claims import predicate
 from r4_ros.reasoner.keys import Asked, Attribute, Form, Relation, SemanticKey
 from r4_ros.reasoner.occasions import ORDINALS
@@ -23,7 +23,7 @@ def semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
     attributes = []
     for word in phrase.modifiers:
         if (
-            word in spatial.SIDES
+            word in spatial_words.SIDES
             or word in phrases.ORDINALS
             or word in superlative.WORDS
             or word in ORDINALS

@@ -22,7 +22,7 @@ EXCLUDING = tuple(
 )
 LEADING = frozenset("take guide lead navigate escort drive walk show".split())
 PRONOUNS = frozenset("it they them that those".split())
-MEASURES = frozenset("kind type sort piece pair lot number amount bunch bit set variety".split())
+MEASURES = frozenset("sign trace kind type sort piece pair lot number amount bunch bit set variety".split())
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
 SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
@@ -87,6 +87,8 @@ def _is_agent(sketch: Sketch, phrase: NounPhrase) -> bool:
 def find_target(sketch: Sketch) -> NounPhrase | None:
     """The noun phrase that is asked about: the first behind the asking words that isn't something else's anchor."""
     ask = sketch.ask
+    if reading_of_whose(sketch):
+        return _antecedent(sketch, set())
     if ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch):
         return None
     if _wanted(sketch) >= 0:
@@ -176,13 +178,20 @@ def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     """'there are two boards, which color are they': what a pronoun, or nothing, stands for was named before."""
     reading, ask = sketch.reading, sketch.ask
     pronouns = set(reading.lowers[ask.start : sketch.end]) & PRONOUNS
-    if ask.bare or not (pronouns or ask.end >= sketch.end or ask.form is Form.NAVIGATE):
+    whose = reading.lowers[ask.start : ask.start + 1] == ("whose",)
+    if (ask.bare and not whose) or not (pronouns or ask.end >= sketch.end or ask.form is Form.NAVIGATE):
         return None
     before = (p for p in reading.phrases if p.head < ask.start and id(p) not in taken and p.start not in sketch.masked)
     found = next((p for p in before if p.noun not in ABSTRACT), None)
     if found is not None:
         sketch.used.update(i for i in range(ask.start, sketch.end) if reading.lowers[i] in PRONOUNS)
     return found
+
+
+def reading_of_whose(sketch: Sketch) -> bool:
+    """'the shoes under the bench, whose are they': asked of what was named before."""
+    ask, lowers = sketch.ask, sketch.reading.lowers
+    return ask.start > 0 and lowers[ask.start] == "whose" and bool(PRONOUNS & set(lowers[ask.start : sketch.end]))
 
 
 def reading_of_who(sketch: Sketch) -> bool:
@@ -198,6 +207,8 @@ def _is_measured_to(sketch: Sketch, phrase: NounPhrase) -> bool:
     if sketch.ask.form is not Form.COMPARE:
         return False
     before = sketch.reading.lowers[max(0, phrase.start - 2) : phrase.start]
+    if before[-1:] and before[-1] in superlative.COMPARATIVES:
+        return True
     to = before[-1:] in (("to",), ("from",)) and before[:1] and before[0] in superlative.COMPARATIVES
     return bool(to) or lexicon.is_anything(phrase.noun) or phrase.noun == "one"
 

@@ -2,90 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 
 from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.spatial_words import (
+    ABILITIES,
+    ABSTRACTLY_ON,
+    CLOCK,
+    COUNTED_FROM,
+    EVERYWHERE,
+    HOURS,
+    LEAVING,
+    LINKS,
+    MANNER,
+    REACH_M,
+    RELATIONSHIPS,
+    SAT_AT,
+    SIDES,
+    TIMELY,
+    UNITS_OF_LENGTH,
+    Words,
+    table,
+)
 
 R = Relation
-Words = tuple[str, ...]
-
-SIMPLE = {
-    R.ON: "on|on top of|on top|atop|upon|onto|on the top of|covering|covers|laying on|lying on|resting on",
-    R.IN: "in|inside|inside of|into|within|indoors in",
-    R.AT: "at",
-    R.UNDER: "under|underneath|beneath|underneath of",
-    R.BELOW: "below",
-    R.ABOVE: "above|over|hanging over|hanging above",
-    R.NEXT_TO: "next to|beside|by|alongside|adjacent to|right by|to the side of|right next to",
-    R.NEAR: "near|close to|near to|nearby|in the vicinity of|around the area of",
-    R.BETWEEN: "between|in between|in between of|in-between|in the middle between",
-    R.BEHIND: "behind|in back of|in the back of|at the back of|to the rear of",
-    R.IN_FRONT_OF: "in front of|ahead of|at the front of|directly in front of|before",
-    R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|opposite of|across",
-    R.AROUND: "around|surrounding|round|surround|surrounds",
-    R.AGAINST: "against|leaning on|leaning against|leans on|leans against|touching|up against|flush against",
-    R.ATTACHED_TO: "attached to|hanging on|hanging from|mounted on|hung on|hung from|fixed to|mounted to|stuck to|"
-    "hanging off",
-    R.FACING: "facing|looking at|facing towards|face|faces|faced|looking towards|looking out on",
-    R.CORNER: "in the left corner of|in the right corner of|in the corner of|"
-    "at the corner of|on the corner of|in the far corner of|in a corner of|in the corner",
-    R.END: "at the end of|at the far end of|on the end of|at the near end of|at the other end of",
-    R.CENTRE: "in the middle of|in the center of|in the centre of|at the center of|at the centre of|on the center of|"
-    "in the middle",
-    R.TOP: "at the top of|on the top shelf of|at the very top of",
-    R.BOTTOM: "at the bottom of|on the bottom of|in the bottom of|at the foot of|at the base of|on the bottom shelf of",
-    R.SIDE: "on the side of|at the side of|on all sides of",
-    R.ALONG: "along",
-    R.THROUGH: "through",
-    R.SAME_ROOM: "in the same room as",
-}
-"""relation = its words, taking a noun phrase after them."""
-
-REACH_M = 1.0  # an arm's length, from where one stands
-UNITS_OF_LENGTH = {"m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters": 1.0, "cm": 0.01, "feet": 0.3048}
-UNITS_OF_LENGTH |= {"foot": 0.3048, "ft": 0.3048, "centimetres": 0.01, "centimeters": 0.01, "yards": 0.9144}
-COUNTED_FROM = frozenset("left right top bottom front back".split())
-SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
-CLOCK = {
-    12: (R.IN_FRONT_OF,),
-    1: (R.IN_FRONT_OF, R.RIGHT_OF),
-    2: (R.IN_FRONT_OF, R.RIGHT_OF),
-    3: (R.RIGHT_OF,),
-    4: (R.BEHIND, R.RIGHT_OF),
-    5: (R.BEHIND, R.RIGHT_OF),
-    6: (R.BEHIND,),
-    7: (R.BEHIND, R.LEFT_OF),
-    8: (R.BEHIND, R.LEFT_OF),
-    9: (R.LEFT_OF,),
-    10: (R.IN_FRONT_OF, R.LEFT_OF),
-    11: (R.IN_FRONT_OF, R.LEFT_OF),
-}
-HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
-LEAVING = frozenset("disappear vanish remove take steal move".split())
-EVERYWHERE = frozenset("scene house home apartment flat world memory video clip film footage recording".split())
-"""Being in these restricts nothing."""
-MANNER = frozenset("total case order relation comparison addition general particular detail way use question".split())
-"""What 'in' makes a manner of, not a place."""
-TIMELY = frozenset(
-    """time night moment day morning evening afternoon noon midnight lunch dinner breakfast work once dawn dusk sunset
-    sunrise weekend week point least most present first last random""".split()
-)
-"""What 'at' and 'in' make a time or a manner of."""
-SAT_AT = lexicon.kinds_within("table") | {"desk", "counter"}
-RELATIONSHIPS = frozenset("relationship difference similarity conversation contrast connection comparison".split())
-"""What is between two things without being anywhere."""
-ABSTRACTLY_ON = frozenset("base depend rely focus work turn switch agree comment spend insist decide try".split())
-ABILITIES = frozenset("good bad skilled skillful adept poor great excellent proficient terrible interested".split())
-LINKS = frozenset(
-    """that which who is are was were 's sitting standing hanging placed located positioned lying laying mounted placed
-    stored kept found set left parked directly immediately just right also currently situated resting there things
-    stuff up put seen visible""".split()
-)
-"""Words that may stand between a noun and the preposition that restricts it."""
 
 
 @dataclass(frozen=True)
@@ -104,36 +47,7 @@ class Place:
     viewer: bool = False  # it says where the asker is
 
 
-def _table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
-    """Phrases that take a noun, and phrases that mean the asker's own side."""
-    taking = {tuple(p.split()): relation for relation, text in SIMPLE.items() for p in text.split("|")}
-    own: dict[Words, Relation] = {}
-    for side, relation in SIDES.items():
-        leads = ["to the", "on the", "at the", "just to the", "directly to the", "towards the", ""]
-        tails = ["", "side", "hand side", "- hand side", "-hand side"]
-        for lead, tail in itertools.product(leads, tails):
-            taking[tuple(f"{lead} {side} {tail} of".split())] = relation
-            taking[tuple(f"{lead} {side} {tail} from".split())] = relation
-        for lead, tail in itertools.product(["to", "on", "at", "in", "towards", ""], tails):
-            for who in ("my", "your", "our"):
-                for mid in ("", "immediate", "direct", "far"):
-                    own[tuple(f"{lead} {who} {mid} {side} {tail}".split())] = relation
-        for lead, tail in itertools.product(["to the", "on the", "at the", "directly to the"], tails):
-            own[tuple(f"{lead} {side} {tail}".split())] = relation
-    for text in ("ahead", "straight ahead", "up ahead", "in front"):
-        own[tuple(text.split())] = R.IN_FRONT_OF
-    for text in ("i am facing", "i 'm facing", "am i facing", "i face"):
-        own[tuple(text.split())] = R.IN_FRONT_OF
-    for turned in ("turn", "turned", "look", "looked"):
-        for way, relation in (("around", R.BEHIND), ("round", R.BEHIND), ("back", R.BEHIND), *SIDES.items()):
-            own[("if", "i", turned, way)] = relation
-    own[("turning", "around")] = own[("turning", "backward")] = own[("turning", "back")] = R.BEHIND
-    own[("behind", "my", "back")] = R.BEHIND
-    own[("at", "my", "back")] = R.BEHIND
-    return taking, own
-
-
-TAKING, OWN = _table()
+TAKING, OWN = table()
 LONGEST = max(map(len, (*TAKING, *OWN)))
 
 
@@ -142,10 +56,24 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Place]:
     found: list[Place] = _seen_from(reading)
     i = found[0].end if found and found[0].start == 0 else 0
     while i < len(reading.words):
-        places = [] if i in masked else _clock_face(reading, i) or _within(reading, i) or _relation(reading, i, masked)
+        readers = (_turned_to, _clock_face, _within)
+        places = next((p for read in readers if i not in masked and (p := read(reading, i))), [])
+        places = places or ([] if i in masked else _relation(reading, i, masked))
         found += places
         i = max([i + 1, *(p.start + 1 for p in places), *(_phrase_end(p) for p in places)])
     return _with_subjects(reading, found, masked) + _rooms(reading, masked) + _sided(reading, masked)
+
+
+def _turned_to(reading: Reading, i: int) -> list[Place]:
+    """'with my back to the door', 'with my feet to the window': what is behind an imagined asker, or before it."""
+    lowers = reading.lowers
+    part = lowers[i + 2] if lowers[i : i + 1] == ("with",) and lowers[i + 1 : i + 2] in (("my",), ("your",)) else ""
+    phrase = reading.phrase_at(i + 4) if part in ("back", "feet", "face", "head") and i + 4 < len(lowers) else None
+    if phrase is None or lowers[i + 3] not in ("to", "towards", "against"):
+        return []
+    if part == "back":
+        return [Place(R.BEHIND, i, phrase.end, ego=True, subject=phrase, viewer=True)]
+    return [Place(R.FACING, i, phrase.end, anchor=phrase, viewer=True)]
 
 
 def _seen_from(reading: Reading) -> list[Place]:

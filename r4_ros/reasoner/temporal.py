@@ -200,7 +200,7 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     acts = verb is not None and verb.tag.startswith("VB")
     if reading.lowers[i] == "before" and reading.lowers[begin] in ("me", "you") and not acts:
         return None
-    end = next((k for k in range(begin, len(reading.lowers)) if reading.lowers[k] in (",", "?", "!", ";", ".")), -1)
+    end = next((k for k in range(begin, len(reading.lowers)) if _closes(reading, begin, k)), -1)
     end = len(reading.lowers) if end < 0 else end
     if end == begin:
         return None
@@ -214,6 +214,12 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     happened = next((e for k in range(begin, end) if (e := event_word(reading, k)) is not None), None)
     seen = sighting(reading, begin, end)
     return Mention(TemporalKey(op=op, arg=arg), start, end, begin, happened, seen)
+
+
+def _closes(reading: Reading, begin: int, k: int) -> bool:
+    """Whether a clause ends at token k: at a mark, or where the question goes on ('before the bell did she leave')."""
+    asks = reading.lowers[k] in ("did", "does") and k > begin and reading.words[k - 1].tag.startswith("NN")
+    return asks or reading.lowers[k] in (",", "?", "!", ";", ".")
 
 
 def asks_when(reading: Reading, i: int) -> bool:
@@ -324,7 +330,7 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     if word not in ("first", "last"):
         return None
     following = words[i + 1] if i + 1 < len(words) else None
-    ends = following is None or following.tag in (".", ",", "IN", "CC", "EX", "TO")
+    ends = following is None or following.tag in (".", ",", "IN", "CC", "EX", "TO", "WRB")
     verbal = following is not None and (following.tag.startswith("VB") or following.lemma in ("see", "saw"))
     if not ends and not verbal:
         return None
