@@ -161,7 +161,7 @@ def _print_reasoner(found: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table("part", "p50 ms", "p99 ms", box=None)
-    for part in ("overhead", "plan", "memory", "total"):
+    for part in ("overhead", "plan", "memory", "total", "wall"):
         table.add_row(part, f"{found[f'{part}_ms_p50']:.2f}", f"{found[f'{part}_ms_p99']:.2f}")
     console = Console()
     console.print(table)

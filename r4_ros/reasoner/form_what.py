@@ -14,6 +14,8 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     noun = next((k for k in range(start + 1, min(start + 5, end)) if tokens[k].tag.startswith("NN")), -1)
     directly = noun >= 0 and all(tokens[k].tag in ("JJ", "NN", "HYPH", "DT") for k in range(start + 1, noun))
     lemmas = {tokens[k].lemma for k in range(start, end)}
+    if lowers[start + 1 : start + 3] == ("one", "of"):
+        return Ask(Form.IDENTIFY, start, start + 3)
     if lowers[start + 1 : start + 2] == ("of",) and not {"or"} & set(lowers[start:end]):  # 'which of the bins'
         return Ask(Form.IDENTIFY, start, start + 2)
     head = lowers[noun] if noun >= 0 and directly else ""

@@ -13,6 +13,7 @@ from r4_ros.reasoner.spatial_words import (
     ABSTRACTLY_ON,
     CLOCK,
     COUNTED_FROM,
+    DEPTHS,
     EVERYWHERE,
     HOURS,
     LEAVING,
@@ -56,12 +57,27 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Place]:
     found: list[Place] = _seen_from(reading)
     i = found[0].end if found and found[0].start == 0 else 0
     while i < len(reading.words):
-        readers = (_turned_to, _clock_face, _within)
+        readers = (_turned_to, _diagonal, _clock_face, _within)
         places = next((p for read in readers if i not in masked and (p := read(reading, i))), [])
         places = places or ([] if i in masked else _relation(reading, i, masked))
         found += places
         i = max([i + 1, *(p.start + 1 for p in places), *(_phrase_end(p) for p in places)])
     return _with_subjects(reading, found, masked) + _rooms(reading, masked) + _sided(reading, masked)
+
+
+def _diagonal(reading: Reading, i: int) -> list[Place]:
+    """'to my back right', 'on my front left side': two sides at once."""
+    lowers = reading.lowers
+    j = i + (lowers[i] in ("to", "on", "at", "in"))
+    if lowers[j : j + 1] not in (("my",), ("your",)):
+        return []
+    pair = lowers[j + 1 : j + 3]
+    depth = next((DEPTHS[w] for w in pair if w in DEPTHS), None)
+    side = next((SIDES[w] for w in pair if w in SIDES), None)
+    if depth is None or side is None:
+        return []
+    end = j + 3 + (lowers[j + 3 : j + 4] in (("side",), ("corner",)))
+    return [Place(relation, i, end, ego=True) for relation in (depth, side)]
 
 
 def _turned_to(reading: Reading, i: int) -> list[Place]:

@@ -45,6 +45,7 @@ UNITS_OF_LENGTH = {"m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters"
 UNITS_OF_LENGTH |= {"foot": 0.3048, "ft": 0.3048, "centimetres": 0.01, "centimeters": 0.01, "yards": 0.9144}
 COUNTED_FROM = frozenset("left right top bottom front back".split())
 SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
+DEPTHS = {"back": R.BEHIND, "rear": R.BEHIND, "front": R.IN_FRONT_OF}
 CLOCK = {
     12: (R.IN_FRONT_OF,),
     1: (R.IN_FRONT_OF, R.RIGHT_OF),

@@ -17,7 +17,7 @@ def test_it_reports_the_parts_of_the_time() -> None:
     result = CliRunner().invoke(main.app, ["bench", "reasoner", "--entries", "300", "--questions", "20", "--json"])
     found = json.loads(result.stdout)
     assert (found["entries"], found["questions"], sum(found["verdicts"].values())) == (300, 20, 20)
-    for part in ("overhead", "plan", "memory", "total"):
+    for part in ("overhead", "plan", "memory", "total", "wall"):
         assert 0 < found[f"{part}_ms_p50"] <= found[f"{part}_ms_p99"]
     assert found["retrievals"] > 1
 
