@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,7 +33,7 @@ from r4_ros.nodes.rtabmap import PoseGraph, message_types
 from r4_ros.nodes.worker import Worker
 
 ENTRIES_PERIOD_S = 1.0
-HISTORY_PERIOD_S = 1.0
+HISTORY_PERIOD_S, HISTORY_TIME_S = 1.0, 0.03
 WAITING_FRAMES = 1000
 TRAIL_NS = 600 * NS_PER_S
 """How much of each agent's trail the markers show."""
@@ -163,10 +164,13 @@ class MemoryNode(R4Node[MemoryConfig]):
                 self.note("clock", error)
 
     def _keep_history(self) -> None:
-        dropped = self.library.keep_history()
-        if dropped.before_ns:
+        """Drop what is due of the history; where much is, for a moment only: frames wait meanwhile."""
+        until = time.monotonic() + HISTORY_TIME_S
+        while (dropped := self.library.keep_history()).before_ns:
             self.counts.add("history.observations_dropped", dropped.observations)
             self.counts.add("history.frames_dropped", dropped.frames)
+            if time.monotonic() > until:
+                return
 
     def _upsert(self, request: Any, response: Any) -> Any:
         frame = convert.frame_from_msg(request.frame)
