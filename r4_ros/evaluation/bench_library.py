@@ -25,6 +25,8 @@ from r4_ros.evaluation.bench_fill import fill
 from r4_ros.memory.library import open_library
 
 _LIMIT = 10
+_FITS = 0.1
+"""So little likeness is enough: nearly all in the asked place and time is ranked, as in the index's own query."""
 
 
 class _Vectors:
@@ -49,7 +51,8 @@ def bench_library(things: Things, queries: dict[float, list[Combined]]) -> dict[
         path = Path(folder) / "memory.db"
         fill(path, things)
         start = time.perf_counter()
-        with open_library(path, MemoryConfig(), _Vectors(every)) as library:
+        config = MemoryConfig(match_similarity=_FITS)
+        with open_library(path, config, _Vectors(every)) as library:
             opened_s = time.perf_counter() - start
             library.retrieve(_query(0, every[0]))
             results, number = list[dict[str, float]](), 0

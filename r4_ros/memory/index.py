@@ -134,10 +134,11 @@ class Index(Columns):
     def around(self, slots: Slots, agents: tuple[int, ...] | None) -> Slots:
         """Those of the agents within one cell's width of any of the slots (and some farther ones), ascending."""
         centres = self.entries["centre"][slots]
-        low, high = centres - 2 * self._cell_m, centres + 2 * self._cell_m
-        if len(slots) > _MOST_PLACES:
-            low, high = low.min(axis=0)[None], high.max(axis=0)[None]
-        near = self.zones.find_any(low, high, Narrow(agents=agents))
+        low, high = centres - self._cell_m, centres + self._cell_m
+        if len(slots) <= _MOST_PLACES:
+            return self.zones.touching(low, high, Narrow(agents=agents))
+        narrow = Narrow(vec3(low.min(axis=0)), vec3(high.max(axis=0)), agents=agents)
+        near = self.zones.find(narrow)[0]
         cells = np.floor(self.entries["centre"][near] / self._cell_m)
         return np.sort(near[_beside(cells, np.floor(centres / self._cell_m))])
 

@@ -30,6 +30,7 @@ ZONE = 512
 _SPARE_ZONES = 64
 _FEW_ZONES = 32
 """So few aren't told apart by whether they lie wholly in the box."""
+_AT_ONCE = 1024
 _CELL_M = 0.1
 _WIDE_M = 8.0
 """Things that were at places farther apart than this lie in zones of their own, so that they widen no others."""
@@ -208,19 +209,23 @@ class Zones:
         sure = self._rows(zones[inside], None, narrow) if inside.any() else np.zeros(0, np.int64)
         return np.concatenate([sure, self._rows(zones[~inside], sides, narrow)]), len(sure)
 
-    def find_any(self, low: FloatArray, high: FloatArray, narrow: Narrow) -> Slots:
-        """The slots that may touch any of some boxes [n, 3], and some more beside these; times and agents are exact."""
-        touched = np.zeros(len(self._slot), np.bool_)
-        for sides in -_sides(low, high)[_OPPOSITE].T:
-            touched |= _none_exceeds(self._least_sides, sides[:, None], 0)
-        around = -_sides(low.min(axis=0), high.max(axis=0))[_OPPOSITE]
-        return self._rows(np.flatnonzero(touched), around, narrow)
+    def touching(self, low: FloatArray, high: FloatArray, narrow: Narrow) -> Slots:
+        """The slots of which some were at a place touching any of some boxes [n, 3], ascending; each box is small."""
+        most = -_sides(low, high)[_OPPOSITE]
+        fit = _none_exceeds(self._least_sides[:, None], most[:, :, None], 0)
+        fit &= _none_exceeds(self._least_times, narrow.most_times()[:, None], 0)
+        boxes, zones = np.nonzero(fit)
+        found = [np.zeros(0, np.int64)]
+        for i in range(0, len(zones), _AT_ONCE):
+            part = slice(i, i + _AT_ONCE)
+            found.append(self._rows(zones[part], most[:, boxes[part]].T, narrow))
+        return np.unique(np.concatenate(found))
 
     def _rows(self, zones: Slots, sides: Sides | None, narrow: Narrow) -> Slots:
-        """The slots in some zones that fit."""
+        """The slots in some zones that fit; ``sides`` [6], or of each zone [n, 6]."""
         fit = _none_exceeds(self._times[zones], narrow.most_times()[:, None], 1)
         if sides is not None:
-            fit &= _none_exceeds(self._sides[zones], sides[:, None], 1)
+            fit &= _none_exceeds(self._sides[zones], sides[..., None], 1)
         if narrow.agents is not None and (self._least_agent[zones] < self._most_agent[zones]).any():
             agents = self._agent[zones]
             fit &= np.any([agents == agent for agent in narrow.agents], axis=0)
