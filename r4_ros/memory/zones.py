@@ -1,9 +1,9 @@
 """Entries along a space-filling curve, in zones of 512 with bounds: a query reads only the zones that it can concern.
 
 Each agent's entries lie along a curve through the cells of its maps (Morton order), so a zone is a small part of one
-map. New entries go to zones at the end, which hold what was seen one after the other; when these are many, all are
-sorted anew. What changes is written in place and widens its zone's times; what outgrows its zone's place goes to the
-end. A bound may be too wide, never too narrow.
+map. New entries go to zones at the end, which hold what was seen one after the other; every few thousand of them are
+laid along a curve of their own, and all along one at the next start. What changes is written in place and widens its
+zone's times; what outgrows its zone's place goes to the end. A bound may be too wide, never too narrow.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ Cells = npt.NDArray[np.uint64]
 
 ZONE = 512
 _SPARE_ZONES = 64
+_TAIL_ZONES = 16
+"""So many zones of rows as they came are laid along a curve."""
 _FEW_ZONES = 32
 """So few aren't told apart by whether they lie wholly in the box."""
 _AT_ONCE = 1024
@@ -119,8 +121,8 @@ class Zones:
         homeless = np.flatnonzero(rows < 0)
         rows[homeless] = self._append(len(homeless))
         self._write(rows, slots, sides, times, spans)
-        if self._used - self._sorted > max(_SPARE_ZONES * ZONE, self._sorted):
-            self.sort()
+        if self._used - self._sorted > _TAIL_ZONES * ZONE:
+            self._sort_tail()
 
     def _write(self, rows: Slots, slots: Slots, sides: Sides, times: Times, spans: Spans) -> None:
         zone, column = np.divmod(rows, ZONE)
@@ -173,17 +175,36 @@ class Zones:
 
     def sort(self) -> None:
         """Lay all rows along the curve."""
-        live = np.flatnonzero(self._slot.ravel() >= 0)
+        rows, slots, sides, times, agent, maps = self._laid(0)
+        self._allocate(-(-len(rows) // ZONE) + _SPARE_ZONES)
+        self._lay(0, slots, sides, times, agent, maps)
+
+    def _sort_tail(self) -> None:
+        """Lay the rows that came since along a curve of their own: a few thousand, so that nobody waits for long."""
+        first = self._sorted // ZONE
+        _, slots, sides, times, agent, maps = self._laid(first)
+        self._slot[first:], self._sides[first:], self._times[first:] = -1, np.inf, _NEVER
+        self._least_sides[:, first:], self._least_times[:, first:] = np.inf, _NEVER
+        self._least_agent[first:], self._most_agent[first:] = _NO_AGENT, -1
+        self._lay(first, slots, sides, times, agent, maps)
+
+    def _laid(self, first: int) -> tuple[Slots, Slots, Sides, Times, Codes32, Codes32]:
+        """The rows from a zone on in their order along the curve: where they are, and what they hold."""
+        live = np.flatnonzero(self._slot[first:].ravel() >= 0) + first * ZONE
         zone, column = np.divmod(live, ZONE)
-        slots, agent, maps = (array.ravel()[live] for array in (self._slot, self._agent, self._map))
-        sides, times = self._sides[zone, :, column].T, self._times[zone, :, column].T
+        agent, maps = self._agent[zone, column], self._map[zone, column]
+        sides = self._sides[zone, :, column].T
         order = np.argsort(_keys(sides, agent, maps), kind="stable")
-        self._allocate(-(-len(live) // ZONE) + _SPARE_ZONES)
-        low, high = sides[:3, order], -sides[3:, order]
-        spans = Spans(low.T, high.T, times[0, order], -times[1, order], agent[order], maps[order])
-        self._write(np.arange(len(live)), slots[order].astype(np.int64), sides[:, order], times[:, order], spans)
-        self._least_sides -= np.float32(_MARGIN_M)
-        self._used = self._sorted = -(-len(live) // ZONE) * ZONE  # what comes later begins a zone
+        zone, column = zone[order], column[order]
+        slots, times = self._slot[zone, column].astype(np.int64), self._times[zone, :, column].T
+        return live[order], slots, sides[:, order], times, agent[order], maps[order]
+
+    def _lay(self, first: int, slots: Slots, sides: Sides, times: Times, agent: Codes32, maps: Codes32) -> None:
+        """Write rows from a zone on, which is free; what comes later begins another one."""
+        spans = Spans(sides[:3].T, -sides[3:].T, times[0], -times[1], agent, maps)
+        self._write(np.arange(len(slots)) + first * ZONE, slots, sides, times, spans)
+        self._least_sides[:, first:] -= np.float32(_MARGIN_M)
+        self._used = self._sorted = (first + -(-len(slots) // ZONE)) * ZONE
 
     def find(self, narrow: Narrow) -> tuple[Slots, int]:
         """The slots that fit, and how many of them, the first ones, were never outside the box.

@@ -77,6 +77,7 @@ def test_found_are_those_of_a_plain_reading(seed: int) -> None:
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zones_module, "_SPARE_ZONES", 2)
+        patch.setattr(zones_module, "_TAIL_ZONES", int(rng.integers(0, 3)))
         patch.setattr(zones_module, "_FEW_ZONES", 1)
         zones, plain, next_slot = Zones(), Plain(), 0
         for _ in range(12):
