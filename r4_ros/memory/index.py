@@ -21,7 +21,7 @@ _FEW = 8192
 _MOST_CELLS = 1_000_000
 _PORTION = 16_384
 _MOST_PLACES = 256
-"""Around so many places, zones are looked for place by place."""
+"""Around so many places, zones are looked for place by place; around more, if they lie far apart."""
 
 
 class Index(Columns):
@@ -135,12 +135,17 @@ class Index(Columns):
         """Those of the agents within one cell's width of any of the slots (and some farther ones), ascending."""
         centres = self.entries["centre"][slots]
         low, high = centres - self._cell_m, centres + self._cell_m
-        if len(slots) <= _MOST_PLACES:
-            return self.zones.touching(low, high, Narrow(agents=agents))
+        cells = np.floor(centres / self._cell_m)
+        if len(slots) <= _MOST_PLACES or (np.ptp(cells, axis=0) + 4).prod() > _MOST_CELLS:
+            found = [
+                self.zones.touching(low[i : i + _MOST_PLACES], high[i : i + _MOST_PLACES], Narrow(agents=agents))
+                for i in range(0, len(slots), _MOST_PLACES)
+            ]
+            return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
         narrow = Narrow(vec3(low.min(axis=0)), vec3(high.max(axis=0)), agents=agents)
         near = self.zones.find(narrow)[0]
-        cells = np.floor(self.entries["centre"][near] / self._cell_m)
-        return np.sort(near[_beside(cells, np.floor(centres / self._cell_m))])
+        beside = _beside(np.floor(self.entries["centre"][near] / self._cell_m), cells)
+        return np.sort(near[beside])
 
     def _first_holding(self, column: str, codes: Slots, count: int, slots: Slots | None) -> Slots:
         """The first ``count`` slots that hold each of the codes."""

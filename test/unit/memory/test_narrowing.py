@@ -25,6 +25,7 @@ from r4_ros.core.model import (
     TemporalKind,
 )
 from r4_ros.memory import gather, moments, relations
+from r4_ros.memory import index as index_module
 from r4_ros.memory.library import Library, open_library
 
 S = 1_000_000_000
@@ -167,9 +168,13 @@ def named(query: Query, ids: list[str]) -> Query:
     return replace(query, spatial=constraints)
 
 
-@given(query=queries)
+@given(query=queries, cells=st.sampled_from([1, 1_000_000]))
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_narrowed_or_not_the_same_is_found(base: Library, make_robot: Any, thing: Any, query: Query) -> None:
+def test_narrowed_or_not_the_same_is_found(
+    base: Library, make_robot: Any, thing: Any, query: Query, cells: int
+) -> None:
+    base: Library, make_robot: Any, thing: Any, query: Query, cells: int
+) -> None:
     fill(base, make_robot, thing)
     query = named(query, [e.entry_id for e in base.entries()])
     whole = base.retrieve(query)
@@ -179,6 +184,8 @@ def test_narrowed_or_not_the_same_is_found(base: Library, make_robot: Any, thing
         patch.setattr(gather, "_FIRST_PART", 2)
         patch.setattr(gather, "_GROWTH", 2)
         patch.setattr(moments, "_MOST_STEPS", 2)
+        patch.setattr(index_module, "_MOST_PLACES", 3)
+        patch.setattr(index_module, "_MOST_CELLS", cells)
         found = base.retrieve(query)
         counted = base.retrieve(replace(query, with_counts=True))
     assert found.entries == whole.entries
