@@ -173,8 +173,6 @@ def named(query: Query, ids: list[str]) -> Query:
 def test_narrowed_or_not_the_same_is_found(
     base: Library, make_robot: Any, thing: Any, query: Query, cells: int
 ) -> None:
-    base: Library, make_robot: Any, thing: Any, query: Query, cells: int
-) -> None:
     fill(base, make_robot, thing)
     query = named(query, [e.entry_id for e in base.entries()])
     whole = base.retrieve(query)
