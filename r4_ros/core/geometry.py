@@ -24,7 +24,7 @@ def vec3(values: npt.ArrayLike) -> Vec3:
 
 def normalized(q: Quat) -> Quat:
     """The unit quaternion with w >= 0. Raises InvalidArgument for one that is zero or not finite."""
-    norm = math.sqrt(sum(c * c for c in q))
+    norm = math.hypot(q[0], q[1], q[2], q[3])
     if not math.isfinite(norm) or norm < 1e-9:
         raise InvalidArgument(f"not a rotation: quaternion {q}")
     if q[3] < 0:
@@ -99,7 +99,7 @@ def rotation_angle(a: Quat, b: Quat) -> float:
 def rotate(q: Quat, v: Vec3) -> Vec3:
     """A vector turned by a unit quaternion: v + 2 w (u x v) + 2 u x (u x v)."""
     x, y, z, w = q
-    a, b, c = (float(e) for e in v)
+    a, b, c = float(v[0]), float(v[1]), float(v[2])
     cx, cy, cz = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
     return (
         a + w * cx + y * cz - z * cy,

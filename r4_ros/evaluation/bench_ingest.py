@@ -25,6 +25,9 @@ _PERIOD_NS = 100_000_000
 _NEW = 0.1
 """Share of observations of things that weren't known."""
 _JITTER_M = 0.02
+_STEP_M = 0.05
+_STAY = 50
+"""Frames in a row of a robot that drives: five seconds at 0.5 m/s and ten frames a second."""
 _MATCHED, _WARM_UP = 60, 5
 
 
@@ -40,15 +43,20 @@ class Walk:
         self._tree = cKDTree(things.centres[self._mine])
         self._sequence = 0
 
-    def frames(self, count: int, size: int) -> Iterator[Frame]:
-        """So many frames with so many observations each."""
-        for _ in range(count):
-            start = self._things.centres[self._rng.choice(self._mine)]
-            rows = self._mine[np.atleast_1d(self._tree.query(start, k=min(size, len(self._mine)))[1])]
-            sensor = Pose((float(start[0]), float(start[1]), 1.0))
+    def frames(self, count: int, size: int, stay: int = 1) -> Iterator[Frame]:
+        """So many frames with so many observations each; ``stay``: frames in a row that see the same surroundings.
+
+        The robot moves by 5 cm a frame and is elsewhere when it has stayed; one that stays for one frame only never
+        sees a thing twice.
+        """
+        for n in range(count):
+            if n % stay == 0:
+                start = self._things.centres[self._rng.choice(self._mine)]
+                rows = self._mine[np.atleast_1d(self._tree.query(start, k=min(size, len(self._mine)))[1])]
+            sensor = Pose((float(start[0]) + _STEP_M * (n % stay), float(start[1]), 1.0))
             centres = self._things.centres[rows] + self._rng.normal(0, _JITTER_M, (len(rows), 3))
             new = self._rng.random(len(rows)) < _NEW
-            centres[new, 2] += 3.0  # on top of something: a place where nothing was
+            centres[new, 2] += 3.0 + 0.4 * (n % stay)  # on top of something: a place where nothing was
             kinds = np.where(new, -1 - self._rng.integers(0, 50, len(rows)), self._things.kind[rows])
             self._sequence += 1
             self._stamp += _PERIOD_NS
@@ -100,15 +108,20 @@ def bench_ingest(
         log = None if acks is None else stack.enter_context(acks.open("a", encoding="ascii"))
         newest = library.newest_stamp(AGENTS[0])
         walk = Walk(things, 0, newest, f"bench-{newest}", newest % 2**32)
-        frames = []
-        for size in BATCHES:
-            say(f"frames of {size}")
-            frames.append({"batch": size, **_ingested(library, walk, size, observations // len(BATCHES), log)})
+        measured: dict[int, list[dict[str, float]]] = {}
+        share = observations // (2 * len(BATCHES))
+        for stay in (_STAY, 1):
+            for size in BATCHES:
+                say(f"frames of {size}, " + ("driving" if stay > 1 else "each at another place"))
+                found = _ingested(library, walk.frames(max(3, share // size), size, stay), log)
+                measured.setdefault(stay, []).append({"batch": size, **found})
+        frames = measured[_STAY]
         return {
             "entries": entries,
             "observations": observations,
             "association_per_s": round(associated_per_s),
             "frames": frames,
+            "frames_elsewhere": measured[1],
             "caller_ms_p50": frames[0]["p50_ms"],  # BATCHES begins with 1
             "caller_ms_p99": frames[0]["p99_ms"],
             "fill_s": round(filled_s, 3),
@@ -117,10 +130,10 @@ def bench_ingest(
         }
 
 
-def _ingested(library: Library, walk: Walk, size: int, observations: int, log: IO[str] | None) -> dict[str, float]:
-    """Ingest about so many observations in frames of one size."""
+def _ingested(library: Library, frames: Iterator[Frame], log: IO[str] | None) -> dict[str, float]:
+    """Ingest frames, one after the other."""
     times, seen = [], 0
-    for frame in walk.frames(max(3, observations // size), size):
+    for frame in frames:
         start = time.perf_counter()
         library.ingest(frame)
         times.append(time.perf_counter() - start)

@@ -140,9 +140,12 @@ def unpack_depth(blob: bytes, rows: int) -> Float32Array:
     return np.frombuffer(blob, "<f2").astype(np.float32).reshape(rows, -1)
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def dump(value: Any) -> str:
     """Compact JSON, every script kept as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def load_pairs(text: str) -> tuple[tuple[Any, Any], ...]:
