@@ -28,6 +28,14 @@ BUSY = (429, 500, 502, 503, 504)
 QUOTED = 160  # characters of a server's complaint that are passed on
 
 
+class RequestRefused(ModelError):
+    """The server answered with an HTTP status that says that it won't do what was asked."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class ChatServer:
     """One model on one server. Thread-safe: every request has its own connection.
 
@@ -54,8 +62,8 @@ class ChatServer:
         """Raises NotPermitted where the server is another host and those aren't allowed, or the key is missing."""
         if not self._allow_remote and not is_this_host(self._host):
             raise NotPermitted(
-                f"{self._where} is another host, and what the robot sees would leave this one: set allow_remote to "
-                "true if that is wanted, or use a server on 127.0.0.1"
+                f"{self._where} is another host, and what the robot sees or is asked would leave this one: "
+                "set allow_remote to true if that is wanted, or use a server on 127.0.0.1"
             )
         if self._key_variable and not os.environ.get(self._key_variable):
             raise NotPermitted(
@@ -92,7 +100,7 @@ class ChatServer:
             if time.monotonic() + wait >= end:
                 raise DeadlineExceeded(f"{self._where} is busy (HTTP {status}) and asks to wait {wait:.0f} s")
             time.sleep(wait)
-        raise ModelError(f"{self._where} refused the request with HTTP {status}: {_quoted(data)}")
+        raise RequestRefused(status, f"{self._where} refused the request with HTTP {status}: {_quoted(data)}")
 
     def _post(self, payload: bytes, end: float) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of the answer. Raises DeadlineExceeded, ModelError."""
@@ -101,17 +109,20 @@ class ChatServer:
             raise DeadlineExceeded(f"{self._where} didn't answer in time")
         connection = self._connection(left)
         overdue = threading.Event()
+        sockets: list[socket.socket] = []
 
         def cut() -> None:
             overdue.set()
             with suppress(OSError):
-                if connection.sock is not None:
-                    connection.sock.shutdown(socket.SHUT_RDWR)
+                for held in sockets:  # a connection forgets its socket once the headers came
+                    held.shutdown(socket.SHUT_RDWR)
 
         clock = threading.Timer(left, cut)  # a server that trickles bytes keeps no socket timeout from starting anew
         clock.daemon = True
         clock.start()
         try:
+            connection.connect()
+            sockets.append(connection.sock)
             connection.request("POST", self._path, payload, self._headers())
             answer = connection.getresponse()
             data = answer.read(MAX_BYTES + 1)

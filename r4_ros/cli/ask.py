@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from r4_ros.cli import language
 from r4_ros.cli.embedding import AUTO, embedder_for
 from r4_ros.cli.embedding import HELP as EMBEDDER_HELP
 from r4_ros.core.errors import InvalidArgument, R4Error, Unavailable
@@ -19,6 +20,7 @@ from r4_ros.core.template import DESCRIBED_BY
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from r4_ros.core.config import ReasonerConfig
     from r4_ros.memory.library import Library
 
 VERDICT_STYLES = {"ANSWERED": "green", "STALE": "yellow", "AMBIGUOUS": "yellow", "NOT_SEEN": "cyan"}
@@ -42,6 +44,13 @@ def ask(
     embedder: Annotated[str, typer.Option(help=EMBEDDER_HELP)] = AUTO,
     deadline: Annotated[float, typer.Option(help="seconds for an answer", min=0.1, max=600.0)] = 10.0,
     trace: Annotated[bool, typer.Option(help="show how the answer was found")] = False,
+    planner: language.PlannerName = "rules",
+    lm_model: language.Model = "",
+    lm_url: language.Url = language.URL,
+    lm_key_variable: language.KeyVariable = "",
+    allow_remote: language.Remote = False,
+    lm_timeout: language.Timeout = 6.0,
+    lm_fallback: language.Fallback = "rules",
     ros: Annotated[bool, typer.Option("--ros", help="ask the running reasoner node instead of a file")] = False,
     namespace: Annotated[str, typer.Option(help="of the running reasoner, with --ros")] = "",
 ) -> None:
@@ -53,11 +62,14 @@ def ask(
         agents=tuple(name.strip() for name in agents.split(",") if name.strip()),
         deadline_s=deadline,
     )
+    config = language.reasoner_config(planner, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback)
     if ros:
+        if planner != "rules":
+            raise InvalidArgument("with --ros the running node's parameter `planner` says who reads questions")
         _session(asked, _over_ros(namespace, now), as_json, trace)
         return
     with _open(db, embedder) as library:
-        _session(asked, _from_file(library, now), as_json, trace)
+        _session(asked, _from_file(library, now, config), as_json, trace)
 
 
 def _open(db: Path, embedder: str) -> Library:
@@ -69,14 +81,15 @@ def _open(db: Path, embedder: str) -> Library:
     return open_library(db, MemoryConfig(), embedder_for(db, embedder), read_only=True)
 
 
-def _from_file(library: Library, now: str) -> Callable[[Question], Answer]:
+def _from_file(library: Library, now: str, config: ReasonerConfig) -> Callable[[Question], Answer]:
     from dataclasses import replace
 
+    from r4_ros.adapters.language_models import make_language
     from r4_ros.cli.view import parse_time
-    from r4_ros.core.config import ReasonerConfig
     from r4_ros.reasoner.answer import Reasoner
+    from r4_ros.reasoner.planner import make_planner
 
-    reasoner = Reasoner(library, ReasonerConfig())
+    reasoner = Reasoner(library, config, planner=make_planner(config, make_language(config)))
     now_ns = parse_time(now, library.newest_stamp()) if now else None
     return lambda question: reasoner.answer(replace(question, now_ns=now_ns))
 

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from r4_ros.cli import language
+
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
-PLANNERS = ("rules",)
 
 
 def register(app: typer.Typer) -> None:
@@ -24,18 +25,25 @@ def register(app: typer.Typer) -> None:
 
 def decompose(
     file: Annotated[Path, typer.Argument(help="JSONL: dataset, id, question, context, and optionally labels")],
-    planner: Annotated[str, typer.Option(help=f"who reads the questions: {', '.join(PLANNERS)}")] = "rules",
+    planner: language.PlannerName = "rules",
+    lm_model: language.Model = "",
+    lm_url: language.Url = language.URL,
+    lm_key_variable: language.KeyVariable = "",
+    allow_remote: language.Remote = False,
+    lm_timeout: language.Timeout = 60.0,
+    lm_fallback: language.Fallback = "unsupported",
     out: Annotated[Path | None, typer.Option(help="write the signature of each question here, as JSONL")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Read questions, write what was understood of them, and score it against labels."""
-    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.adapters.language_models import make_language
     from r4_ros.evaluation import decompose as evaluation
-    from r4_ros.reasoner.decompose import plan
+    from r4_ros.reasoner.planner import make_planner
 
-    if planner not in PLANNERS:
-        raise InvalidArgument(f"there is no planner '{planner}'; there are: {', '.join(PLANNERS)}")
-    predictions = evaluation.predict(_shown(evaluation.read_questions(file)), plan)
+    config = language.reasoner_config(planner, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback)
+    made = make_planner(config, make_language(config))
+    questions = _shown(evaluation.read_questions(file))
+    predictions = evaluation.predict(questions, lambda text: made.plan(text, lm_timeout).plan)
     if out is not None:
         lines = [json.dumps(evaluation.row(p), ensure_ascii=False) for p in predictions]
         _write(out, "".join(f"{line}\n" for line in lines))

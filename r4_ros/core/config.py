@@ -252,7 +252,23 @@ class ReasonerConfig:
         "", "who 'me' is when a question doesn't say; empty: the namespace, else the only agent there is"
     )
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
-    planner: str = param("rules", "who turns a question into a plan", choices=("rules",))
+    planner: str = param(
+        "rules", "who turns a question into a plan: rules or a language model", choices=("rules", "lm")
+    )
+    lm_model: str = param("", "the language model's name on its server; with 'lm' it must be named")
+    lm_url: str = param("http://127.0.0.1:8000/v1", "API of a server that speaks OpenAI's protocol")
+    lm_key_variable: str = param("", "environment variable that holds the server's key; empty: none")
+    allow_remote: bool = param(False, "questions may go to a server on another host")
+    lm_timeout_s: float = param(
+        6.0, "for a plan, with all retries; never more than 0.7 of the answer's deadline", unit="s", low=0.1, high=600.0
+    )
+    lm_max_tokens: int = param(1000, "a plan may have so many tokens", low=50, high=32000)
+    lm_repairs: int = param(1, "a reply that is no plan goes back with what is wrong with it so often", low=0, high=2)
+    lm_fallback: str = param(
+        "rules",
+        "where the model gives no plan: the rules make it, the question is UNSUPPORTED, or it is an error",
+        choices=("rules", "unsupported", "error"),
+    )
     deadline_s: float = param(10.0, "time for one answer", unit="s", low=0.1, high=600.0, live=True)
     max_rounds: int = param(5, "retrieval rounds; the last must answer", low=1, high=20, live=True)
     experience: str = param(

@@ -123,6 +123,10 @@ class VisionModel(Protocol):
 class LanguageModel(Protocol):
     """A frozen language model: one completion, constrained to a JSON schema where the server can."""
 
+    @property
+    def name(self) -> str:
+        """Name of the model, as traces tell it."""
+
     def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str:
         """The completion as text; raises ModelError or DeadlineExceeded."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
 from r4_ros import action, msg, srv
+from r4_ros.adapters.language_models import make_language
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import NotReady
 from r4_ros.core.model import Answer, TraceStep
@@ -24,6 +25,7 @@ from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.worker import Worker
 from r4_ros.reasoner.answer import Reasoner
 from r4_ros.reasoner.parse import language
+from r4_ros.reasoner.planner import make_planner
 
 
 class ReasonerNode(R4Node[ReasonerConfig]):
@@ -38,6 +40,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         language()  # loads the parser now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
         self._advisor = RemoteAdvisor(self.client(srv.SelectExperience, "experience/select"))
+        self._planner = make_planner(self.config, make_language(self.config))
         self._reasoner = self._made(self.config)
         self._worker: Worker[Job] = self.worker("r4-reasoner")
         self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)
@@ -114,7 +117,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
     def _made(self, config: ReasonerConfig) -> Reasoner:
         """A reasoner to which 'me' is this node's agent; empty: the only agent there is."""
         config = replace(config, agent_id=config.agent_id or self.get_namespace().strip("/"))
-        return Reasoner(self._memory, config, advisor=self._advisor)
+        return Reasoner(self._memory, config, advisor=self._advisor, planner=self._planner)
 
     def _message(self, answer: Answer) -> msg.Answer:
         message = answer_to_msg(answer)

@@ -9,12 +9,14 @@ from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.model import Answer, Evidence, Question
 from r4_ros.core.ports import Advisor, Memory, TaskLog
 from r4_ros.reasoner import loop
+from r4_ros.reasoner.planner import Planner, make_planner
 
 
 class Reasoner:
-    """Answers questions from a memory, by rules.
+    """Answers questions from a memory.
 
-    log: each finished task is written there. advisor: asked how to go on where a run finds nothing.
+    planner: who reads the questions; by default the rules. log: each finished task is written there. advisor: asked
+    how to go on where a run finds nothing.
     """
 
     def __init__(
@@ -23,18 +25,21 @@ class Reasoner:
         config: ReasonerConfig | None = None,
         log: TaskLog | None = None,
         advisor: Advisor | None = None,
+        planner: Planner | None = None,
     ) -> None:
         self._memory = memory
         self._config = config or ReasonerConfig()
         self._log = log
         self._advisor = advisor
+        self._planner = planner or make_planner(self._config)
 
     def answer(self, question: Question) -> Answer:
         """The answer to any text; an impossible question gets its verdict, not an exception.
 
-        Raises what the memory raises (store, network), and InvalidArgument for an unknown time zone.
+        Raises what the memory raises (store, network), InvalidArgument for an unknown time zone, and ModelError where
+        a language model fails and is configured not to be replaced.
         """
-        draft, form, trace = loop.solve(self._memory, question, self._config, self._advisor)
+        draft, form, trace = loop.solve(self._memory, question, self._config, self._planner, self._advisor)
         answer = Answer(
             question=question.text,
             text=draft.text,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from r4_ros.core.config import ReasonerConfig
-from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
+from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, R4Error, UnsupportedQuestion
 from r4_ros.core.lessons import Relax
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, TraceStep, Verdict
 from r4_ros.core.ports import Advisor, Memory
@@ -24,7 +24,6 @@ from r4_ros.reasoner import (
     wording,
     words,
 )
-from r4_ros.reasoner.decompose import plan as decompose
 from r4_ros.reasoner.draft import (
     Draft,
     absent,
@@ -40,6 +39,7 @@ from r4_ros.reasoner.judge_kind import KINDS
 from r4_ros.reasoner.judge_place import PLACES
 from r4_ros.reasoner.judge_verify import left_place
 from r4_ros.reasoner.keys import Attribute, Form, Plan
+from r4_ros.reasoner.planner import Planner
 from r4_ros.reasoner.refine import Relaxation, relaxations
 from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
 
@@ -52,6 +52,8 @@ JUDGES = {
     Form.ORDER: judge_compare.order,
     Form.ACTION: judge_time.history,
 }
+CONFUSED = (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, StopIteration, ValueError)
+PLANNING = 0.7  # of the deadline at most
 HAPPENED = "happened to"
 LASTING = (Form.ATTRIBUTE, Form.STATE)
 EVENT_FORMS = (Form.IDENTIFY, Form.COUNT, Form.LOCATE, Form.EXISTS)
@@ -62,7 +64,7 @@ REASONS = {
 
 
 def solve(
-    memory: Memory, question: Question, config: ReasonerConfig, advisor: Advisor | None = None
+    memory: Memory, question: Question, config: ReasonerConfig, planner: Planner, advisor: Advisor | None = None
 ) -> tuple[Draft, Form | None, list[TraceStep]]:
     """The draft of an answer, its form, and the trace. Raises what the memory raises, except for the deadline."""
     rounds = max(1, question.max_rounds or config.max_rounds)
@@ -81,20 +83,39 @@ def solve(
     plan: Plan | None = None
     try:
         started = time.monotonic()
-        plan = decompose(question.text)
-        run.note("plan", explain.understood(plan), duration_s=time.monotonic() - started)
-        draft = _answer(run, plan)
+        planned = planner.plan(question.text, PLANNING * (deadline - started))
+        plan = planned.plan
+        for note in planned.notes:
+            run.note("planner", note)
+        run.note("plan", f"{planned.by}: {explain.understood(plan)}", duration_s=time.monotonic() - started)
+        draft = _answer(run, plan) if planned.by_rules else _answer_checked(run, plan)
     except DeadlineExceeded:
         draft = Draft("I ran out of time before I could answer.", Verdict.TIMEOUT)
     except UnknownAgent as unknown:
         known = f" I know: {wording.listed(run.agents, 8)}." if run.agents else ""
         draft = not_seen(f"I have nothing from a robot called '{unknown}'.{known}")
+    except UnknownRegion as unknown_region:
+        draft = _no_region(run, unknown_region)
     except UnsupportedQuestion as error:
         draft = _unsupported(str(error), plan)
     if draft.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_SEEN) and not draft.evidence:
         draft = draft if parse.is_english(question.text) else unsupported("I understand questions in English only.")
     run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
     return draft, plan.form if plan is not None else None, run.trace
+
+
+def _answer_checked(run: Run, plan: Plan) -> Draft:
+    """The answer by a model's plan; one that fits the schema and still makes no sense is refused, not a crash."""
+    try:
+        return _answer(run, plan)
+    except R4Error as error:
+        if not isinstance(error, InvalidArgument):
+            raise
+        why = str(error)
+    except CONFUSED as error:
+        why = f"{type(error).__name__}: {error}"
+    run.note("refused", f"the model's plan doesn't hold together: {why}")
+    raise UnsupportedQuestion("the language model's plan doesn't hold together")
 
 
 def _unsupported(reason: str, plan: Plan | None) -> Draft:

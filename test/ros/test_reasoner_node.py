@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 import numpy as np
 from action_msgs.msg import GoalStatus
+from chat_double import chat_double, fails, says
 from rclpy.action import ActionClient
 
 from r4_ros import action, msg, srv
@@ -94,6 +96,17 @@ def test_the_service_answers_as_the_reasoner_does_beside_the_memory(
     assert reply.outcome.code == 0, reply.outcome.message
     beside = Reasoner(memory.library, ReasonerConfig()).answer(m.Question(question))
     assert untimed(answer_from_msg(reply.answer)) == untimed(beside)
+
+
+def test_a_language_model_plans_in_the_node(graph: Any, memory: MemoryNode) -> None:
+    plan = {"form": "locate", "steps": [{"semantic": {"text": "cup"}, "definite": True}]}
+    with chat_double(says(json.dumps(plan)), fails(500, b"down")) as server:
+        graph.active(graph.make(ReasonerNode, planner="lm", lm_model="tiny", lm_url=server.url, lm_timeout_s=2.0))
+        answers = [answer_from_msg(ask(graph, "Where is the cup?").answer) for _ in range(2)]
+    beside = Reasoner(memory.library, ReasonerConfig()).answer(m.Question("Where is the cup?"))
+    assert untimed(answers[0]) == untimed(answers[1]) == untimed(beside)
+    made = [s.detail.partition(":")[0] for a in answers for s in a.trace if s.action == "plan"]
+    assert made == ["lm tiny", "rules"]
 
 
 @pytest.mark.parametrize("question", ["Where is the cup?", "What is to my left?", "Was anything moved?"])

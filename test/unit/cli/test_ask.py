@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chat_double import chat_double, says
 from typer.testing import CliRunner
 
 from r4_ros.cli.ask import register
@@ -124,7 +125,7 @@ def test_human_output_shows_answer_verdict_and_evidence(r4: Any, db: Path) -> No
     assert "red cup" in out
     assert "ANSWERED" in out
     assert "0.86" in out
-    assert "plan: locate: mug" in out
+    assert "plan: rules: locate: mug" in out
 
 
 def test_now_and_zone(r4: Any, db: Path) -> None:
@@ -163,3 +164,22 @@ def test_asking_leaves_the_file_as_it_is(r4: Any, db: Path) -> None:
     before = db.read_bytes()
     r4("'; DROP TABLE entries; --", "--db", str(db))
     assert db.read_bytes() == before
+
+
+def test_a_language_model_reads_the_question(r4: Any, db: Path) -> None:
+    plan = {"form": "locate", "steps": [{"semantic": {"text": "mug"}, "definite": True}]}
+    with chat_double(says(json.dumps(plan))) as server:
+        options = ("--db", str(db), "--json", "--planner", "lm", "--lm-model", "tiny", "--lm-url", server.url)
+        asked = json.loads(r4("where is the mug", *options).stdout)
+    ruled = json.loads(r4("where is the mug", "--db", str(db), "--json").stdout)
+    assert {**asked, "trace": 0, "task_id": 0} == {**ruled, "trace": 0, "task_id": 0} and len(server.requests) == 1
+    assert [s["detail"].split(":")[0] for found in (asked, ruled) for s in found["trace"] if s["action"] == "plan"] == [
+        "lm tiny",
+        "rules",
+    ]
+
+
+def test_a_planner_that_can_t_be_had_is_refused(r4: Any, db: Path) -> None:
+    for options in (("--planner", "oracle"), ("--planner", "lm"), ("--ros", "--planner", "lm", "--lm-model", "m")):
+        with pytest.raises(InvalidArgument, match=r"planner|lm_model"):
+            r4("where is the mug", "--db", str(db), *options)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_double import chat_double, says
 from typer.testing import CliRunner
 
 from r4_ros.cli import main
@@ -112,3 +113,14 @@ def test_pairs_take_relation_and_anchor() -> None:
     assert evaluation.pairs_f1(ON_TABLE, [{"relation": "in", "anchor": "table"}]) == 0.0
     assert evaluation.pairs_f1(ON_TABLE, []) == 0.0
     assert evaluation.pairs_f1([], []) == 1.0
+
+
+def test_a_language_model_is_scored_alone(file: Path) -> None:
+    """Where it gives no plan the question failed; the rules don't help."""
+    plan_of_all = json.dumps({"form": "locate", "steps": [{"semantic": {"text": "mug"}}]})
+    with chat_double(says(plan_of_all)) as server:
+        found = json.loads(
+            run(str(file), "--planner", "lm", "--lm-model", "m", "--lm-url", server.url, "--json").stdout
+        )
+    assert (found["n"], found["failed"]) == (4, 2) and found["form"] == pytest.approx(1 / 3, abs=1e-4)
+    assert isinstance(run(str(file), "--planner", "lm").exception, InvalidArgument)

@@ -1,0 +1,61 @@
+"""Language models by the configuration, behind core.ports.LanguageModel."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from r4_ros.adapters.chat_server import ChatServer, RequestRefused
+from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.ports import LanguageModel
+
+NOT_UNDERSTOOD = (400, 404, 415, 422, 501)  # what servers answer that know no response_format, or not this schema
+
+
+class ServerLanguage:
+    """Implements core.ports.LanguageModel by a ChatServer.
+
+    A server that refuses a JSON schema is asked without it, then and from then on.
+    """
+
+    def __init__(self, server: ChatServer, max_tokens: int = 1000) -> None:
+        self._server, self._max_tokens = server, max_tokens
+        self._takes_schema = True
+
+    @property
+    def name(self) -> str:
+        """The model's name on the server."""
+        return self._server.model
+
+    def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str:
+        """The completion as text. Raises ModelError, DeadlineExceeded and NotPermitted."""
+        end = time.monotonic() + deadline_s
+        messages: list[dict[str, Any]] = [{"role": "user", "content": user}]
+        if system:
+            messages.insert(0, {"role": "system", "content": system})
+        if schema is not None and self._takes_schema:
+            try:
+                return self._server.complete(messages, deadline_s, self._max_tokens, schema)
+            except RequestRefused as refused:
+                if refused.status not in NOT_UNDERSTOOD:
+                    raise
+            reply = self._server.complete(messages, end - time.monotonic(), self._max_tokens)
+            self._takes_schema = False  # it was the schema: without it the same was answered
+            return reply
+        return self._server.complete(messages, end - time.monotonic(), self._max_tokens)
+
+
+def make_language(config: ReasonerConfig) -> LanguageModel | None:
+    """The model that makes plans; None: none is wanted. The server needn't be up yet.
+
+    Raises InvalidArgument without a model's name and for a wrong URL, NotPermitted for another host that isn't allowed
+    and for a key that isn't there.
+    """
+    if config.planner != "lm":
+        return None
+    if not config.lm_model:
+        raise InvalidArgument("the planner 'lm' needs lm_model (--lm-model): the model's name on its server")
+    server = ChatServer(config.lm_url, config.lm_model, config.lm_key_variable, config.allow_remote)
+    server.check()
+    return ServerLanguage(server, config.lm_max_tokens)
