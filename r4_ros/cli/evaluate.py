@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from r4_ros.cli import language
+from r4_ros.cli.evaluate_sim import sim
 
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
@@ -20,6 +21,7 @@ def register(app: typer.Typer) -> None:
     group.callback()(lambda: None)  # a group of one command is still a group
     group.command("decompose")(decompose)
     group.command("memory")(memory)
+    group.command("sim")(sim)
     app.add_typer(group, name="eval")
 
 

@@ -138,6 +138,12 @@ class Simulation:
         sensor = compose(base_in_map, SENSOR_IN_BASE)
         return render(self._world_of_state(self.stage.index(t)), intrinsics or self.intrinsics, sensor)
 
+    def view(self, robot: Robot, t: float) -> View:
+        """What a robot's camera sees at a time of the run, without a depth camera's limits."""
+        others = [(self._bodies[r.agent_id], r.base_in_map(t)) for r in self.robots if r is not robot]
+        sensor = compose(robot.base_in_map(t), SENSOR_IN_BASE)
+        return render(self._world_of_state(self.stage.index(t)), self.intrinsics, sensor, others)
+
     def _schedule(self) -> list[tuple[float, Robot]]:
         """Times (s since the start) and robots, in order; the robots are evenly shifted against each other."""
         period = 1 / self.rate_hz
@@ -150,8 +156,7 @@ class Simulation:
         stamp_ns = START_NS + round(t * NS_PER_S)
         base = robot.base_in_map(t)
         sensor = compose(base, SENSOR_IN_BASE)
-        others = [(self._bodies[r.agent_id], r.base_in_map(t)) for r in self.robots if r is not robot]
-        view = render(self._world_of_state(self.stage.index(t)), self.intrinsics, sensor, others)
+        view = self.view(robot, t)
         pose: Vec3 = (base.position[0], base.position[1], yaw_of(base.orientation))
         self._truth.record(robot.agent_id, stamp_ns, pose, view.labels)
         depth = np.where(view.depth <= MAX_RANGE, view.depth, np.float32(0))

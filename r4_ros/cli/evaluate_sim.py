@@ -1,0 +1,124 @@
+"""``r4 eval sim``: questions about the simulated apartment, answered from memory, held against its truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from r4_ros.core.ports import Embedder
+    from r4_ros.evaluation.sim.proof import Tally
+
+
+def sim(
+    scenarios: Annotated[int, typer.Option(help="how many scenarios", min=1, max=100)] = 12,
+    planner: Annotated[str, typer.Option(help="who reads the questions: rules")] = "rules",
+    keys: Annotated[str, typer.Option(help="active keys; an inactive one drops its constraints")] = "sem,spa,tem",
+    variants: Annotated[bool, typer.Option("--variants", help="also each combination of keys, and baselines")] = False,
+    times: Annotated[float, typer.Option(help="so many times the usual number of questions", min=0.1, max=20)] = 1.0,
+    log: Annotated[
+        Path | None, typer.Option(help="ask this memory (a database) instead, with --questions", metavar="FILE")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="questions and right answers for --log, as JSONL", metavar="FILE")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="write every answer and mark here, as JSONL")] = None,
+    cache: Annotated[Path | None, typer.Option(help="folder for pictures and memories; default: the user's")] = None,
+    embedder: Annotated[str, typer.Option(help="minilm, multilingual, st:NAME or none")] = "minilm",
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
+) -> None:
+    """Ask hundreds of questions about simulated days in an apartment, and mark the answers against the truth."""
+    from r4_ros.adapters.embedders import make_embedder
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.evaluation.sim.keyed import KEYS
+    from r4_ros.evaluation.sim.proof import figures
+
+    active = frozenset(k.strip() for k in keys.split(",") if k.strip())
+    if planner != "rules":
+        raise InvalidArgument(f"there is no planner '{planner}'; there is: rules")
+    if not active <= frozenset(KEYS):
+        raise InvalidArgument(f"--keys {keys}: any of {', '.join(KEYS)} are needed")
+    if (log is None) != (questions is None):
+        raise InvalidArgument("--log and --questions go together: a memory, and what is asked of it")
+    model = make_embedder(embedder)
+    if log is not None and questions is not None:
+        tally = _foreign(log, questions, model, active)
+    else:
+        tally = _simulated(scenarios, model, active, variants, times, cache)
+    if out is not None:
+        rows = [json.dumps({"variant": name, **m.as_row()}) for name, found in tally.marked.items() for m in found]
+        _write(out, "".join(f"{row}\n" for row in rows))
+    found = figures(tally)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        _print(found)
+
+
+def _simulated(
+    count: int, embedder: Embedder | None, keys: frozenset[str], variants: bool, times: float, cache: Path | None
+) -> Tally:
+    from r4_ros.cli.frames import progress
+    from r4_ros.evaluation.sim.proof import ask_all
+    from r4_ros.evaluation.sim.runs import cache_folder, frame_count, make
+    from r4_ros.evaluation.sim.scenarios import scenarios
+
+    wanted, folder = scenarios(count), cache_folder(cache)
+    done, runs = 0, []
+    with progress(sum(frame_count(s) for s in wanted)) as advance:
+        for scenario in wanted:
+            runs.append(make(scenario, folder, embedder, lambda n, base=done: advance(base + n)))  # type: ignore[misc]
+            done += frame_count(scenario)
+            advance(done)
+    return ask_all(runs, embedder, keys, variants, times)
+
+
+def _foreign(log: Path, questions: Path, embedder: Embedder | None, keys: frozenset[str]) -> Tally:
+    from r4_ros.core.config import MemoryConfig
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.evaluation.sim.cases import read_cases
+    from r4_ros.evaluation.sim.proof import ask_foreign
+    from r4_ros.memory.library import open_library
+
+    if not log.exists():
+        raise InvalidArgument(f"{log} isn't there")
+    cases = read_cases(questions)
+    with open_library(log, MemoryConfig(), embedder, read_only=True) as library:
+        return ask_foreign(library, cases, keys)
+
+
+def _write(path: Path, text: str) -> None:
+    from r4_ros.core.errors import InvalidArgument
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidArgument(f"{path} can't be written: {error}") from error
+
+
+def _print(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for title, name in (("form", "per_form"), ("time", "per_operator"), ("keys", "keys"), ("baseline", "baselines")):
+        if not found[name]:
+            continue
+        table = Table(title, "questions", "right", "95 %", "hedged", "silent", "fabricated", box=None)
+        for group, f in found[name].items():
+            low, high = f["ci95"]
+            shares = [f"{f[s]:.3f}" for s in ("hedged", "silent")]
+            asked = str(f.get("questions", found["questions"]))
+            table.add_row(
+                group, asked, f"{f['accuracy']:.3f}", f"{low:.3f} to {high:.3f}", *shares, str(f["fabricated"])
+            )
+        console.print(table)
+    low, high = found["accuracy_ci95"]
+    console.print(
+        f"{found['questions']} questions of {found['scenarios']} scenarios: {found['accuracy']:.1%} right "
+        f"({low:.1%} to {high:.1%}), {found['fabricated']} fabricated, {found['unanswerable_answered']} of "
+        f"{found['unanswerable']} unanswerable ones answered; {found['wall_s']} s"
+    )

@@ -1,0 +1,1 @@
+"""The proof of the answers: scenarios of the simulated apartment, questions with their truth, and marks."""

@@ -1,0 +1,169 @@
+"""All scenarios asked, all answers marked: the figures of ``r4 eval sim``."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from r4_ros.core.config import MemoryConfig, ReasonerConfig
+from r4_ros.core.model import Question
+from r4_ros.core.ports import Embedder, Memory
+from r4_ros.evaluation.sim.ask import questions
+from r4_ros.evaluation.sim.cases import Case
+from r4_ros.evaluation.sim.keyed import KEYS, Keyed, Recent
+from r4_ros.evaluation.sim.marks import Mark, mark
+from r4_ros.evaluation.sim.runs import Made
+from r4_ros.evaluation.sim.truth import Truth
+from r4_ros.memory.library import open_library
+from r4_ros.reasoner.answer import Reasoner, answer_to_dict
+
+RESAMPLES = 1000
+RECENT_S = (30.0, 60.0, 120.0)
+Answered = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A question, what came back, and its mark."""
+
+    case: Case
+    answer: Answered
+    mark: Mark
+
+    def as_row(self) -> dict[str, Any]:
+        """JSON-ready: for another grader."""
+        return {**self.case.as_row(), "answer": self.answer, "mark": asdict(self.mark)}
+
+
+@dataclass
+class Tally:
+    """All marks, by the variant of the memory that was asked: '' is the whole one."""
+
+    marked: dict[str, list[Marked]]
+    wall_s: float
+
+
+def ask_all(
+    runs: Iterable[Made],
+    embedder: Embedder | None,
+    keys: frozenset[str],
+    variants: bool,
+    times: float = 1.0,
+    advance: Callable[[], None] = lambda: None,
+) -> Tally:
+    """Ask each run its questions. ``keys``: the active ones; ``variants``: also the ablation and the baselines."""
+    started = time.monotonic()
+    marked: dict[str, list[Marked]] = defaultdict(list)
+    for made in runs:
+        truth = Truth(made.truth)
+        cases = questions(truth, made.scenario.name, made.scenario.seed, times)
+        with open_library(made.db, MemoryConfig(), embedder, read_only=True) as library:
+            marked[""] += _asked(library if keys == frozenset(KEYS) else Keyed(library, keys), cases, truth)
+            if variants:
+                for name, memory in _variants(library, truth.now_ns):
+                    marked[name] += _asked(memory, cases, truth)
+        advance()
+    return Tally(dict(marked), time.monotonic() - started)
+
+
+def _variants(memory: Memory, now_ns: int) -> Iterable[tuple[str, Memory]]:
+    for length in range(len(KEYS) + 1):
+        for some in itertools.combinations(KEYS, length):
+            yield f"keys:{'+'.join(some) or 'none'}", Keyed(memory, frozenset(some))
+    for seconds in RECENT_S:
+        yield f"last:{seconds:g} s", Recent(memory, now_ns, seconds)
+
+
+def ask_foreign(memory: Memory, cases: Sequence[Case], keys: frozenset[str]) -> Tally:
+    """Ask somebody else's questions of a memory; 'now' is its newest stamp."""
+    started = time.monotonic()
+    marked = _asked(memory if keys == frozenset(KEYS) else Keyed(memory, keys), cases, None)
+    return Tally({"": marked}, time.monotonic() - started)
+
+
+def _asked(memory: Memory, cases: Sequence[Case], truth: Truth | None) -> list[Marked]:
+    reasoner = Reasoner(memory, ReasonerConfig())
+    now_ns = truth.now_ns if truth is not None else None
+    found = []
+    for case in cases:
+        question = Question(case.text, now_ns=now_ns, ego_agent=case.ego_agent)
+        answer = answer_to_dict(reasoner.answer(question))
+        found.append(Marked(case, answer, mark(case, answer, truth)))
+    return found
+
+
+def figures(tally: Tally) -> dict[str, Any]:
+    """The figures of a tally, JSON-ready."""
+    whole = tally.marked[""]
+    answerable = [m for m in whole if m.case.form != "unanswerable"]
+    return {
+        "questions": len(whole),
+        "scenarios": len({m.case.scenario for m in whole}),
+        **_shares(whole),
+        "accuracy_ci95": interval(whole),
+        "fabricated": sum(m.mark.fabricated for m in whole),
+        "unanswerable": len(whole) - len(answerable),
+        "unanswerable_answered": sum(m.answer["verdict"] == "ANSWERED" for m in whole if m.case.form == "unanswerable"),
+        "per_form": _by(whole, lambda m: m.case.form),
+        "per_operator": _by(whole, lambda m: m.case.operator),
+        "per_relation": _by(whole, lambda m: m.case.relation or "none"),
+        "keys": _named(tally.marked, "keys:"),
+        "baselines": _named(tally.marked, "last:"),
+        "wall_s": round(tally.wall_s, 1),
+    }
+
+
+def interval(marked: Sequence[Marked]) -> list[float]:
+    """95 % of the accuracies of resampled scenarios."""
+    by_scenario: dict[str, list[bool]] = defaultdict(list)
+    for m in marked:
+        by_scenario[m.case.scenario].append(m.mark.right)
+    right = np.array([sum(v) for v in by_scenario.values()], float)
+    asked = np.array([len(v) for v in by_scenario.values()], float)
+    if not len(asked):
+        return [0.0, 0.0]
+    drawn = np.random.default_rng(0).integers(len(asked), size=(RESAMPLES, len(asked)))
+    shares = right[drawn].sum(axis=1) / asked[drawn].sum(axis=1)
+    return [round(float(v), 4) for v in np.percentile(shares, [2.5, 97.5])]
+
+
+def _shares(marked: Sequence[Marked]) -> dict[str, float]:
+    count = max(1, len(marked))
+    return {
+        "accuracy": round(sum(m.mark.right for m in marked) / count, 4),
+        "hedged": round(sum(m.mark.hedged for m in marked) / count, 4),
+        "silent": round(sum(m.mark.silent for m in marked) / count, 4),
+    }
+
+
+def _by(marked: Sequence[Marked], key: Callable[[Marked], str]) -> dict[str, Any]:
+    groups: dict[str, list[Marked]] = defaultdict(list)
+    for m in marked:
+        groups[key(m)].append(m)
+    return {
+        name: {
+            "questions": len(group),
+            **_shares(group),
+            "ci95": interval(group),
+            "fabricated": sum(m.mark.fabricated for m in group),
+        }
+        for name, group in sorted(groups.items())
+    }
+
+
+def _named(marked: Mapping[str, Sequence[Marked]], prefix: str) -> dict[str, Any]:
+    return {
+        name.removeprefix(prefix): {
+            **_shares(found),
+            "ci95": interval(found),
+            "fabricated": sum(m.mark.fabricated for m in found),
+        }
+        for name, found in marked.items()
+        if name.startswith(prefix)
+    }
