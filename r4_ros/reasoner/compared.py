@@ -14,6 +14,8 @@ from r4_ros.reasoner.spatial import Place
 from r4_ros.reasoner.superlative import COMPARATIVES
 
 LESS = frozenset("fewer less".split())
+UP = frozenset("higher lower".split())
+"""Where things are, not how tall they are."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ def find(sketch: Sketch) -> Compared | None:
     direction: Literal["same", "max", "min"] = "same"
     if at >= 0:
         by, direction = COMPARATIVES[lowers[at]]
+        by = By.TOP if lowers[at] in UP else by
     reference, ego, end = _reference(sketch, at) if by is By.DISTANCE else (None, False, at + 1)
     sketch.used.update(range(at, end) if at >= 0 else ())
     if at < 0 and "same" not in said:

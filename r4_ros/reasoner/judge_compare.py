@@ -103,8 +103,10 @@ def _measure(run: Run, found: Found, comparison: Comparison) -> tuple[Measure, s
     """What is compared, its unit, and the difference that is too small to tell; None for what can't be measured."""
     if comparison.by is By.SIZE:
         return lambda e: volume(e.box), "m3", 0.0
-    if comparison.by in (By.HEIGHT, By.TOP):
+    if comparison.by is By.HEIGHT:
         return lambda e: e.box.extent[2], "m", 0.05
+    if comparison.by is By.TOP:
+        return lambda e: e.box.pose.position[2], "m", 0.05
     if comparison.by is not By.DISTANCE:
         return None
     reference = comparison.reference
