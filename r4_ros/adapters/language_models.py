@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from r4_ros.adapters.chat_server import ChatServer, RequestRefused
+from r4_ros.adapters.language_transformers import TransformersLanguage
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.ports import LanguageModel
@@ -45,17 +46,24 @@ class ServerLanguage:
             return reply
         return self._server.complete(messages, end - time.monotonic(), self._max_tokens)
 
+    def close(self) -> None:
+        """Nothing is held between requests."""
+
 
 def make_language(config: ReasonerConfig) -> LanguageModel | None:
-    """The model that makes plans; None: none is wanted. The server needn't be up yet.
+    """The model that makes plans; None: none is wanted. A server needn't be up yet; a model in this process is loaded.
 
     Raises InvalidArgument without a model's name and for a wrong URL, NotPermitted for another host that isn't allowed
-    and for a key that isn't there.
+    and for a key that isn't there, Unavailable where a model can't be loaded.
     """
     if config.planner != "lm":
         return None
     if not config.lm_model:
         raise InvalidArgument("the planner 'lm' needs lm_model (--lm-model): the model's name on its server")
+    if config.lm_backend == "transformers":
+        loaded = TransformersLanguage(config.lm_model, config.device, config.lm_max_tokens)
+        loaded.load()
+        return loaded
     server = ChatServer(config.lm_url, config.lm_model, config.lm_key_variable, config.allow_remote)
     server.check()
     return ServerLanguage(server, config.lm_max_tokens)

@@ -45,6 +45,7 @@ def ask(
     deadline: Annotated[float, typer.Option(help="seconds for an answer", min=0.1, max=600.0)] = 10.0,
     trace: Annotated[bool, typer.Option(help="show how the answer was found")] = False,
     planner: language.PlannerName = "rules",
+    lm_backend: language.Backend = "server",
     lm_model: language.Model = "",
     lm_url: language.Url = language.URL,
     lm_key_variable: language.KeyVariable = "",
@@ -62,7 +63,9 @@ def ask(
         agents=tuple(name.strip() for name in agents.split(",") if name.strip()),
         deadline_s=deadline,
     )
-    config = language.reasoner_config(planner, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback)
+    config = language.reasoner_config(
+        planner, lm_backend, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback
+    )
     if ros:
         if planner != "rules":
             raise InvalidArgument("with --ros the running node's parameter `planner` says who reads questions")

@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
 def decompose(
     file: Annotated[Path, typer.Argument(help="JSONL: dataset, id, question, context, and optionally labels")],
     planner: language.PlannerName = "rules",
+    lm_backend: language.Backend = "server",
     lm_model: language.Model = "",
     lm_url: language.Url = language.URL,
     lm_key_variable: language.KeyVariable = "",
@@ -42,7 +43,9 @@ def decompose(
     from r4_ros.evaluation import decompose as evaluation
     from r4_ros.reasoner.planner import make_planner
 
-    config = language.reasoner_config(planner, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback)
+    config = language.reasoner_config(
+        planner, lm_backend, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback
+    )
     made = make_planner(config, make_language(config))
     questions = _shown(evaluation.read_questions(file))
     predictions = evaluation.predict(questions, lambda text: made.plan(text, lm_timeout).plan)

@@ -255,7 +255,14 @@ class ReasonerConfig:
     planner: str = param(
         "rules", "who turns a question into a plan: rules or a language model", choices=("rules", "lm")
     )
-    lm_model: str = param("", "the language model's name on its server; with 'lm' it must be named")
+    lm_backend: str = param(
+        "server",
+        "where it runs: on a server that speaks OpenAI's protocol, or in this process",
+        choices=("server", "transformers"),
+    )
+    lm_model: str = param(
+        "", "the language model's name on its server or the hub, or a folder written by save_pretrained; needed with lm"
+    )
     lm_url: str = param("http://127.0.0.1:8000/v1", "API of a server that speaks OpenAI's protocol")
     lm_key_variable: str = param("", "environment variable that holds the server's key; empty: none")
     allow_remote: bool = param(False, "questions may go to a server on another host")
@@ -264,6 +271,7 @@ class ReasonerConfig:
     )
     lm_max_tokens: int = param(1000, "a plan may have so many tokens", low=50, high=32000)
     lm_repairs: int = param(1, "a reply that is no plan goes back with what is wrong with it so often", low=0, high=2)
+    device: str = param("auto", "where a model in this process runs: auto, cuda, cuda:1, cpu")
     lm_fallback: str = param(
         "rules",
         "where the model gives no plan: the rules make it, the question is UNSUPPORTED, or it is an error",

@@ -130,6 +130,9 @@ class LanguageModel(Protocol):
     def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str:
         """The completion as text; raises ModelError or DeadlineExceeded."""
 
+    def close(self) -> None:
+        """Free what it took."""
+
 
 class PoseSource(Protocol):
     """Where a frame was at a stamp. Raises FrameRefused(NO_POSE) when it isn't known (yet)."""

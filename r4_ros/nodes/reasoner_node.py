@@ -40,7 +40,10 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         language()  # loads the parser now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
         self._advisor = RemoteAdvisor(self.client(srv.SelectExperience, "experience/select"))
-        self._planner = make_planner(self.config, make_language(self.config))
+        model = make_language(self.config)
+        if model is not None:
+            self.keep(model, lambda made: made.close())
+        self._planner = make_planner(self.config, model)
         self._reasoner = self._made(self.config)
         self._worker: Worker[Job] = self.worker("r4-reasoner")
         self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)

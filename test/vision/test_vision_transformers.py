@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from r4_ros.adapters.language_transformers import TransformersLanguage
 from r4_ros.adapters.vision_transformers import TransformersVision
 from r4_ros.core.errors import ModelError, Unavailable
 from r4_ros.core.ports import VisionRequest
@@ -217,3 +218,12 @@ def test_what_can_t_be_loaded_is_told(transformers: Any, sam2_folder: Path, tmp_
     for name in (tmp_path / "nowhere", sam2_folder):
         with pytest.raises(Unavailable, match="set vision_model to"):
             TransformersVision(str(name), "cpu").load()
+
+
+@pytest.mark.parametrize("kind", ["gemma_folder", "qwen_folder"])
+def test_a_vision_model_reads_text_alone_too(kind: str, request: pytest.FixtureRequest) -> None:
+    model = TransformersLanguage(str(request.getfixturevalue(kind)), "cpu", max_tokens=8)
+    model.load()
+    reply = model.complete("be brief", "where is the mug", None, 60.0)
+    assert isinstance(reply, str) and reply == model.complete("be brief", "where is the mug", None, 60.0)
+    model.close()
