@@ -268,7 +268,7 @@ def _other_end(sketch: Sketch) -> Reference | None:
         sketch.target = between.anchor
         return EGO if between.other is None else _reference(sketch, between.other)
     if "apart" in lowers[sketch.ask.start : sketch.end] and sketch.target is not None:
-        return _reference(sketch, sketch.target)
+        return _reference(sketch, _with_and(sketch, sketch.target) or sketch.target)
     for i in range(sketch.begin, sketch.end - 1):
         if (
             i in sketch.masked
@@ -283,6 +283,12 @@ def _other_end(sketch: Sketch) -> Reference | None:
         if phrase is not None and phrase is not sketch.target and not spoken_for and i >= sketch.ask.end:
             return _reference(sketch, phrase)
     return EGO if sketch.ask.form is not Form.NAVIGATE else None
+
+
+def _with_and(sketch: Sketch, first: NounPhrase) -> NounPhrase | None:
+    """The second of 'the sink and the green apple'; None where there is no 'and'."""
+    joined = sketch.reading.lowers[first.end : first.end + 1] == ("and",)
+    return next((p for p in sketch.reading.phrases if joined and p.start == first.end + 1), None)
 
 
 def _temporal(sketch: Sketch) -> tuple[TemporalKey, ...]:

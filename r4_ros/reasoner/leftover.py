@@ -120,7 +120,8 @@ def _is_missed(sketch: Sketch, i: int) -> bool:
     if word.lower in PERSONS:
         return True
     if word.tag.startswith("VB"):
-        known = word.lemma in KNOWN_VERBS or word.lower in KNOWN_VERBS
+        ends_up = word.lemma == "end" and sketch.reading.lowers[i + 1 : i + 2] == ("up",)
+        known = ends_up or word.lemma in KNOWN_VERBS or word.lower in KNOWN_VERBS
         known = known or (word.lemma == "use" and purpose_at(sketch) >= 0)
         return not known and occasions.event_word(sketch.reading, i) is None and not _predicate(sketch, word.lower)
     if word.tag[:2] not in ("NN", "JJ") and word.tag != "FW":

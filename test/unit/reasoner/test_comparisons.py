@@ -185,3 +185,16 @@ def test_visits_are_told_from_entering_to_leaving() -> None:
 def test_clauses_about_ways_are_read(question: str, own: str, region: str) -> None:
     event = plan(question).target.temporal[0].event
     assert event is not None and (event.own, event.region) == (own, region)
+
+
+@pytest.mark.parametrize(
+    "question", ["how far apart are the tv and the gray couch", "how far is the tv from the couch"]
+)
+def test_two_things_apart(ask: Ask, question: str) -> None:
+    answer = ask(question)
+    assert answer.verdict is Verdict.ANSWERED and isinstance(answer.value, float), answer.text
+    assert {"tv", "couch"} <= {e.label for e in answer.evidence}
+
+
+def test_where_things_ended_up(ask: Ask) -> None:
+    assert ask("where did the couch end up").value == ask("where is the couch").value
