@@ -302,7 +302,11 @@ def purpose_at(sketch: Sketch) -> int:
         aims = tokens[to + 1].lemma in AIMS and sketch.reading.phrase_at(to + 2) is not None
         return -1 if aims else to + 1
     plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
-    return next((k for k in range(begin, end) if tokens[k].tag == "VB" and tokens[k].lemma not in plain), -1)
+    for k in range(begin, end):
+        perfect = tokens[k].lemma == "have" and k + 1 < end and tokens[k + 1].tag == "VBN"  # 'would I have found'
+        if tokens[k].tag == "VB" and tokens[k].lemma not in plain and not perfect:
+            return k
+    return -1
 
 
 def _wanted(sketch: Sketch) -> int:

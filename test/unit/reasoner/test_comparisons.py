@@ -196,5 +196,6 @@ def test_two_things_apart(ask: Ask, question: str) -> None:
     assert {"tv", "couch"} <= {e.label for e in answer.evidence}
 
 
-def test_where_things_ended_up(ask: Ask) -> None:
-    assert ask("where did the couch end up").value == ask("where is the couch").value
+@pytest.mark.parametrize("question", ["where did the couch end up", "where would I have found the couch"])
+def test_where_things_ended_up(ask: Ask, question: str) -> None:
+    assert ask(question).value == ask("where is the couch").value
