@@ -9,6 +9,8 @@ from r4_ros.reasoner import lexicon, parse
 from r4_ros.reasoner.keys import EventKey, Form, Plan, Reference, SpatialKey, TemporalOp
 
 FREE = frozenset("a an the of in on at to my your his her its our their some any this that room place s".split())
+LASTING = ("color", "material")
+GENERIC = frozenset("room rooms robot robots".split())
 SHORTEST = 3  # letters that two forms of one word share at least
 
 
@@ -23,7 +25,7 @@ def foreign_words(plan: Plan) -> list[str]:
     said = Said(plan.question)
     strange = [(where, text) for where, text in _texts(plan) if text not in said]
     problems += [f"{where}: '{text}' isn't in the question; use its words" for where, text in strange]
-    return problems + [f"the plan says nothing of '{name}'" for name in said.names() if not _tells(plan, name)]
+    return problems + [f"the plan says nothing of '{name}'" for name in said.restricting() if not _tells(plan, name)]
 
 
 class Said:
@@ -46,9 +48,14 @@ class Said:
     def _has(self, word: str) -> bool:
         return any(_akin(word, said) for said in self._words)
 
-    def names(self) -> list[str]:
-        """Proper nouns, which restrict whatever is asked ('Gina' in 'how many cups does Gina have')."""
-        return [w.text for w in self._reading.words if w.tag in ("NNP", "NNPS") and w.text[:1].isupper() and w.i]
+    def restricting(self) -> list[str]:
+        """Words that restrict whatever is asked: names ('Gina'), known kinds of things, rooms, colours, materials."""
+        words = self._reading.words
+        found = [w.text for w in words if w.tag in ("NNP", "NNPS") and w.text[:1].isupper() and w.i]
+        nouns = [phrase.noun for phrase in self._reading.phrases]
+        found += [noun for noun in nouns if lexicon.exact_kind(noun) is not None or lexicon.is_room(noun)]
+        lasting = [w.lower for w in words if (lexicon.property_of(w.lower) or ("",))[0] in LASTING]
+        return [word for word in found + lasting if word not in GENERIC]
 
 
 def _words(text: str) -> list[str]:
@@ -100,8 +107,13 @@ def _of_places(
 
 
 def _tells(plan: Plan, name: str) -> bool:
-    texts = [word for _, text in _texts(plan) for word in _words(text)]
-    return bool(plan.unsupported) or any(_akin(name.casefold(), word) for word in texts)
+    """Whether a word of the question, a form, a synonym or the property that it means is in the plan."""
+    texts = [text.casefold() for _, text in _texts(plan)]
+    kind, last = lexicon.exact_kind(name), _words(name)[-1]
+    if plan.unsupported or (kind is not None and kind in {lexicon.exact_kind(text) for text in texts}):
+        return True
+    meant = lexicon.property_of(last) or ("", last)
+    return any(_akin(last, word) or word == meant[1] for text in texts for word in _words(text))
 
 
 def _missing(plan: Plan) -> list[str]:
