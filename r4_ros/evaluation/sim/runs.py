@@ -110,11 +110,14 @@ def make(
     views = cache / f"{scenario.name}-{_key(scenario, VIEWS)}.zip"
     stem = f"{scenario.name}-{_key(scenario, MEMORY)}-{'none' if embedder is None else embedder.name.replace('/', '-')}"
     db, truth = cache / f"{stem}.db", cache / f"{stem}.json"
-    if not truth.exists():
-        db.unlink(missing_ok=True)
+    if not (truth.exists() and db.exists()):
+        part = cache / f"{stem}.{os.getpid()}.part.db"  # others may be making the same at the same time
         simulation = Rendered(scenario, views)
-        with open_library(db, MemoryConfig(), embedder) as library:
+        with open_library(part, MemoryConfig(), embedder) as library:
             feed(simulation, library, embedder, lambda fed: advance(fed.frames))
+        part.replace(db)
+        for left in cache.glob(f"{part.name}*"):
+            left.unlink()
         text = json.dumps({**simulation.truth_log(), "emptied": simulation.emptied})
         truth.with_suffix(".part").write_text(text)
         truth.with_suffix(".part").replace(truth)
