@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Look into a memory's database, check, copy, prune and move it.", no_args_is_help=True)
     group.command("info")(info)
     group.command("verify")(verify)
+    group.command("reindex")(reindex)
     db_transfer.register(group)
     db_correct.register(group)
     db_told.register(group)
@@ -58,6 +59,30 @@ def verify(
         if missing is not None:
             print(f"{missing} acknowledged observations are missing")
     if problems or missing:
+        raise typer.Exit(1)
+
+
+def reindex(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+    """Make the file's indexes anew from its tables, and check it; exit status 1 where it stays damaged.
+
+    What queries run over lies in RAM and is made anew at every start. The node must be stopped meanwhile.
+    """
+    from r4_ros.core.errors import StoreError
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    if not db.is_file():
+        raise StoreError(f"{db}: there is no such database; check the path")
+    store = SqliteStore(db)
+    try:
+        store.reindex()
+        problems = store.problems()
+    finally:
+        store.close()
+    if as_json:
+        print(json.dumps({"path": str(db), "integrity": "damaged" if problems else "ok", "problems": problems}))
+    else:
+        print("\n".join(problems) if problems else f"{db}: indexes made anew, sound")
+    if problems:
         raise typer.Exit(1)
 
 

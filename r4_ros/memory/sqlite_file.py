@@ -105,6 +105,16 @@ class SqliteFile:
         self.execute("VACUUM")
         self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def reindex(self) -> None:
+        """Make the indexes of the file anew from its tables, and what the query planner knows of them.
+
+        One transaction: killed in between, the file is as it was. Raises StoreError.
+        """
+        with self.transaction():
+            self.execute("REINDEX")
+            self.execute("ANALYZE")
+        self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def backup(self, target: str | Path) -> int:
         """A consistent copy while writing goes on; returns its size in bytes. Raises StoreError."""
         target = Path(target)

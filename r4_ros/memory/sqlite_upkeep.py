@@ -55,6 +55,10 @@ class SqliteUpkeep:
         """Where the file lies."""
         return self._file.path
 
+    def reindex(self) -> None:
+        """Make the file's indexes anew from its tables. Raises StoreError."""
+        self._file.reindex()
+
     def vector_models(self) -> list[str]:
         """The models that the kept vectors were made by; found in the index of the vectors, whatever their number."""
         found: list[str] = []

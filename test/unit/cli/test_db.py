@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 from r4_ros.cli import db
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import StoreError
-from r4_ros.core.model import Frame, Pose, View
+from r4_ros.core.model import Box, Frame, Observation, Pose, View
 from r4_ros.memory.library import open_library
 
 S = 1_000_000_000
@@ -43,6 +44,36 @@ def test_info_as_json_and_for_a_person(app: typer.Typer, memory_file: Path) -> N
 def test_info_works_while_a_node_writes(app: typer.Typer, memory_file: Path) -> None:
     with open_library(memory_file, MemoryConfig()):
         assert CliRunner().invoke(app, ["db", "info", "--db", str(memory_file)]).exit_code == 0
+
+
+def test_reindex_mends_an_index_that_lacks_rows(app: typer.Typer, memory_file: Path) -> None:
+    with open_library(memory_file, MemoryConfig()) as library:
+        view, seen = View(1.2, 0.9, 0.1, 10.0), (Observation(0, "cup", Box(Pose((0.0, 0.0, 2.0)), (0.1, 0.1, 0.1))),)
+        library.ingest(Frame("r1", "front", "w", 3, 0, 4 * S, "home", "map", "cam", Pose(), view, observations=seen))
+    with sqlite3.connect(memory_file) as file:
+        sql = "SELECT name, tbl_name, rootpage, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'event'"
+        indexes = file.execute(sql + " AND sql IS NOT NULL").fetchall()
+        file.execute("PRAGMA writable_schema = ON")
+        file.execute("DELETE FROM sqlite_master WHERE type = 'index' AND tbl_name = 'event' AND sql IS NOT NULL")
+    file.close()
+    with sqlite3.connect(memory_file) as file:  # rows that the indexes don't hear of
+        assert file.execute("UPDATE event SET stamp_ns = stamp_ns + 1").rowcount > 0
+        file.execute("PRAGMA writable_schema = ON")
+        for row in indexes:
+            file.execute("INSERT INTO sqlite_master VALUES ('index', ?, ?, ?, ?)", row)
+    file.close()
+    assert CliRunner().invoke(app, ["db", "verify", "--db", str(memory_file)]).exit_code == 1
+    mended = CliRunner().invoke(app, ["db", "reindex", "--db", str(memory_file), "--json"])
+    assert mended.exit_code == 0 and json.loads(mended.stdout)["integrity"] == "ok"
+    assert CliRunner().invoke(app, ["db", "verify", "--db", str(memory_file)]).exit_code == 0
+
+
+def test_reindex_needs_a_database_that_nobody_writes(app: typer.Typer, memory_file: Path, tmp_path: Path) -> None:
+    missing = CliRunner().invoke(app, ["db", "reindex", "--db", str(tmp_path / "none.db")])
+    assert isinstance(missing.exception, StoreError)
+    with open_library(memory_file, MemoryConfig()):
+        busy = CliRunner().invoke(app, ["db", "reindex", "--db", str(memory_file)])
+    assert isinstance(busy.exception, StoreError)
 
 
 def test_verify_tells_sound_from_damaged(app: typer.Typer, memory_file: Path) -> None:
