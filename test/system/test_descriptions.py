@@ -163,22 +163,20 @@ def test_what_the_scene_says_is_data(tmp_path: Path) -> None:
         assert "\n" not in question and [m["role"] for m in body["messages"]] == ["system", "user"]
 
 
-def trouble() -> list[tuple[str, Answer, str]]:
+def trouble() -> list[tuple[str, Answer]]:
     def hang(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         time.sleep(1.0)
 
     return [
-        ("timeout", hang, "vision.failed.DeadlineExceeded"),
-        ("busy", fails(429, b"", Retry_After="60"), "vision.failed.DeadlineExceeded"),
-        ("broken", fails(500, b"oops"), "vision.failed.ModelError"),
-        ("garbage", fails(200, b"<html>"), "vision.failed.ModelError"),
+        ("timeout", hang),
+        ("busy", fails(429, b"", Retry_After="60")),
+        ("broken", fails(500, b"oops")),  # tried again until the time is up: either error, by the machine's speed
+        ("garbage", fails(200, b"<html>")),
     ]
 
 
-@pytest.mark.parametrize(("answer", "count"), [case[1:] for case in trouble()], ids=[case[0] for case in trouble()])
-def test_a_server_in_trouble_holds_nothing_up_and_is_used_once_it_is_well(
-    tmp_path: Path, answer: Answer, count: str
-) -> None:
+@pytest.mark.parametrize("answer", [case[1] for case in trouble()], ids=[case[0] for case in trouble()])
+def test_a_server_in_trouble_holds_nothing_up_and_is_used_once_it_is_well(tmp_path: Path, answer: Answer) -> None:
     well = threading.Event()
 
     def either(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
@@ -194,7 +192,10 @@ def test_a_server_in_trouble_holds_nothing_up_and_is_used_once_it_is_well(
             library.ingest(pipeline.observe(picture("mug"), place(second)))
             assert time.thread_time() - start < 2.0
 
-        until(lambda: see() or pipeline.appearance.counts().get(count, 0) >= 2)
+        def failures() -> int:
+            return sum(n for name, n in pipeline.appearance.counts().items() if name.startswith("vision.failed."))
+
+        until(lambda: see() or failures() >= 2)
         assert descriptions(library) == {"mug": ""} and pipeline.appearance.trouble
         well.set()
         until(lambda: see() or bool(descriptions(library)["mug"]))
