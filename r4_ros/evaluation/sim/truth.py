@@ -139,13 +139,6 @@ class Truth:
         """Its place now, if what was seen tells it."""
         return thing.at(self.now_ns) if thing.is_known_at(self.now_ns, self.now_ns) else None
 
-    def is_found_gone(self, thing: Thing) -> bool:
-        """Whether its last place was seen empty, and it wasn't seen anywhere since."""
-        if thing.at(self.now_ns) is not None or not thing.well_seen:
-            return False
-        last = thing.stays[-1]
-        return thing.is_clear(last) and last.emptied >= EMPTY_FRAMES
-
 
 PLAIN = {"dark green": "green", "light blue": "blue", "dark grey": "grey"}
 COLORS = ("red", "green", "blue", "yellow", "white", "black", "brown", "orange", "purple", "grey")
