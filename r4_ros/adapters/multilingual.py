@@ -8,7 +8,6 @@ Then texts that mean the same score above MemoryConfig.match_similarity, and oth
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from r4_ros.adapters.vector_cache import VectorCache
 from r4_ros.core.errors import Unavailable
 from r4_ros.core.model import Float32Array
 
@@ -23,17 +23,15 @@ NAME = "multilingual-e5-small-q4-centred"
 DIMENSION = 385
 OFFSET = 0.43
 COMMON = Path(__file__).with_name("coco80.txt")
-CACHE_SIZE = 20_000
 
 
 class Multilingual:
     """Unit vectors of texts, float32 [n, 385]. Loads at the first text; vectors are cached per text. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._model: Any = None
         self._mean: Float32Array = np.zeros(0, np.float32)
-        self._cache: dict[str, Float32Array] = {}
+        self._cache = VectorCache(self._vector)
 
     @property
     def name(self) -> str:
@@ -42,20 +40,13 @@ class Multilingual:
 
     def embed(self, texts: Sequence[str]) -> Float32Array:
         """Unit vectors. Raises Unavailable when the package isn't installed or its engine doesn't run here."""
-        with self._lock:
-            vectors = [self._vector(text) for text in texts]
+        vectors = self._cache.vectors(texts)
         return np.stack(vectors) if vectors else np.zeros((0, DIMENSION), np.float32)
 
     def _vector(self, text: str) -> Float32Array:
-        vector = self._cache.get(text)
-        if vector is None:
-            if self._model is None:
-                self._load()
-            vector = _scaled(self._raw(text) - self._mean)
-            if len(self._cache) >= CACHE_SIZE:
-                self._cache.pop(next(iter(self._cache)))
-            self._cache[text] = vector
-        return vector
+        if self._model is None:
+            self._load()
+        return _scaled(self._raw(text) - self._mean)
 
     def _raw(self, text: str) -> Float32Array:
         return np.asarray(self._model.query(text.replace("\0", " ") or " "), np.float32).reshape(-1)

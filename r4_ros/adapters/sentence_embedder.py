@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from r4_ros.adapters.torch_runtime import INSTALL, pick_runtime
+from r4_ros.adapters.vector_cache import VectorCache
 from r4_ros.core.errors import Unavailable
 from r4_ros.core.model import Float32Array
 
 PREFIX = "st:"
-CACHE_SIZE = 20_000
 
 
 class SentenceEmbedder:
@@ -26,9 +25,8 @@ class SentenceEmbedder:
 
     def __init__(self, model: str, device: str = "auto") -> None:
         self._source, self._device = model, device
-        self._lock = threading.Lock()
         self._model: Any = None
-        self._cache: dict[str, Float32Array] = {}
+        self._cache = VectorCache(self._one)
 
     @property
     def name(self) -> str:
@@ -38,24 +36,18 @@ class SentenceEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Float32Array:
         """Unit vectors. Raises Unavailable when the library or the model is missing."""
-        with self._lock:
-            if self._model is None:
-                self._model = self._load()
-            new = [text for text in dict.fromkeys(texts) if text not in self._cache]
-            fresh = {text: self._one(text) for text in new}
-            found = [fresh[text] if text in fresh else self._cache[text] for text in texts]
-            self._cache.update(fresh)
-            while len(self._cache) > CACHE_SIZE:
-                self._cache.pop(next(iter(self._cache)))
+        found = self._cache.vectors(texts)
         return np.stack(found) if found else np.zeros((0, self._dimension()), np.float32)
 
     def _one(self, text: str) -> Float32Array:
         """Alone, so that a vector doesn't depend on what it is padded with."""
+        if self._model is None:
+            self._model = self._load()
         made = self._model.encode([text], normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
         return np.asarray(made[0], np.float32)
 
     def _dimension(self) -> int:
-        return len(self._one("a"))
+        return len(self._cache.vectors(["a"])[0])
 
     def _load(self) -> Any:
         runtime = pick_runtime("the embedder", self._device)

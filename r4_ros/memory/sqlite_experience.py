@@ -18,6 +18,7 @@ from r4_ros.core.model import (
     TraceStep,
     Verdict,
 )
+from r4_ros.memory.codec import dump
 from r4_ros.memory.sqlite_file import Migration, Row, open_sqlite
 
 APPLICATION_ID = 0x52344558  # 'R4EX'
@@ -127,15 +128,15 @@ def _task_row(record: TaskRecord) -> Row:
         record.task_id,
         record.agent_id,
         record.stamp_ns,
-        _dump(asdict(record.question)),
+        dump(asdict(record.question)),
         record.form,
         record.verdict.value,
         record.text,
-        _dump(record.value),
+        dump(record.value),
         record.value_frame,
         record.confidence,
-        _dump(record.evidence_ids),
-        _dump([asdict(step) for step in record.trace]),
+        dump(record.evidence_ids),
+        dump([asdict(step) for step in record.trace]),
     )
 
 
@@ -172,7 +173,3 @@ def _question_of(fields: dict[str, Any]) -> Question:
 
 def _value_of(value: Any) -> AnswerValue:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
