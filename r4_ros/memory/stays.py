@@ -231,10 +231,12 @@ def _averaged(
 
 
 def _shrunk(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ends moved inwards to where they were seen."""
-    half = seen.extent / 2
+    """Ends moved inwards to where they were seen; never closer than the smaller of both sizes."""
+    half, least = seen.extent / 2, np.minimum(high - low, seen.extent)
     inwards = np.maximum(seen.centre - half - low, 0), np.minimum(seen.centre + half - high, 0)
-    return low + share * inwards[0], high + share * inwards[1]
+    low, high = low + share * inwards[0], high + share * inwards[1]
+    lacking = np.maximum(least - (high - low), 0) / 2  # a thin thing, seen beside where it is
+    return low - lacking, high + lacking
 
 
 def _grown(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
