@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from r4_ros.bridges.apartment import people as persons
 from r4_ros.bridges.apartment.layout import furnish
 from r4_ros.bridges.apartment.paths import Floor
 from r4_ros.bridges.apartment.render import IntArray, Triangles, View, World, render, triangles_of
@@ -69,6 +70,7 @@ class Simulation:
 
     ``rate_hz``: frames a second of each robot. ``depth_noise``: a depth camera's noise and holes.
     ``odom_drift``: error of the odometry as a share of the way; the pose in the map stays true.
+    ``people``: how many walk about; they and the robots pass through each other.
     Raises InvalidArgument when an argument is out of range.
     """
 
@@ -82,6 +84,7 @@ class Simulation:
         depth_noise: bool = False,
         odom_drift: float = 0.0,
         script: Sequence[Change] = DEFAULT_SCRIPT,
+        people: int = 0,
     ) -> None:
         if not (math.isfinite(duration_s) and duration_s > 0 and 0 < rate_hz <= 60):
             raise InvalidArgument(
@@ -94,9 +97,11 @@ class Simulation:
         things = furnish(seed)
         floor = Floor(things)
         self.robots = tuple(make_robot(name, k, floor, seed, duration_s, odom_drift) for k, name in enumerate(robots))
-        self._body_ids = {name: len(things) + 1 + k for k, name in enumerate(robots)}
+        self.walkers = tuple(persons.make_walker(k, floor, seed, duration_s) for k in range(people))
+        bodies = [*robots, *(walker.name for walker in self.walkers)]
+        self._body_ids = {name: len(things) + 1 + k for k, name in enumerate(bodies)}
         self.legend = {thing.instance_id: thing.label for thing in things}
-        self.legend |= dict.fromkeys(self._body_ids.values(), "robot")
+        self.legend |= {n: "robot" if name in robots else persons.LABEL for name, n in self._body_ids.items()}
         self.regions: list[Region] = regions()
         self.stage = Stage(things, script, duration_s)
         self._truth = Truth(self.stage, START_NS, duration_s)
@@ -131,7 +136,10 @@ class Simulation:
     def truth_log(self) -> dict[str, object]:
         """The truth as JSON, with the pixels of each instance in the frames rendered so far."""
         about = {"seed": self.seed, "rate_hz": self.rate_hz, "size": [self.intrinsics.width, self.intrinsics.height]}
-        return {**about, "robots": [robot.agent_id for robot in self.robots], **self._truth.log()}
+        at = {frame.stamp_ns: (frame.stamp_ns - START_NS) / NS_PER_S for frame in self._truth.frames}
+        walked = [walker.log(self._body_ids[walker.name], at) for walker in self.walkers]
+        robots = [robot.agent_id for robot in self.robots]
+        return {**about, "robots": robots, "people": walked, **self._truth.log()}
 
     def look(self, base_in_map: Pose, t: float = 0.0, intrinsics: Intrinsics | None = None) -> View:
         """The picture that a robot standing at a pose would take at a time of the run."""
@@ -141,6 +149,7 @@ class Simulation:
     def view(self, robot: Robot, t: float) -> View:
         """What a robot's camera sees at a time of the run, without a depth camera's limits."""
         others = [(self._bodies[r.agent_id], r.base_in_map(t)) for r in self.robots if r is not robot]
+        others += [(self._bodies[walker.name], walker.pose(t)) for walker in self.walkers]
         sensor = compose(robot.base_in_map(t), SENSOR_IN_BASE)
         return render(self._world_of_state(self.stage.index(t)), self.intrinsics, sensor, others)
 
@@ -187,7 +196,9 @@ class Simulation:
 
     @cached_property
     def _bodies(self) -> dict[str, World]:
+        shapes = [body(ROBOT_COLORS[k % len(ROBOT_COLORS)]) for k in range(len(self.robots))]
+        shapes += [persons.body(k) for k in range(len(self.walkers))]
         return {
-            name: World.of([Triangles.of(body(ROBOT_COLORS[k % len(ROBOT_COLORS)]), number)])
-            for k, (name, number) in enumerate(self._body_ids.items())
+            name: World.of([Triangles.of(shape, number)])
+            for shape, (name, number) in zip(shapes, self._body_ids.items(), strict=True)
         }

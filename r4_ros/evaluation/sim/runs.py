@@ -48,7 +48,13 @@ class Rendered(Simulation):
 
     def __init__(self, scenario: Scenario, file: Path) -> None:
         super().__init__(
-            scenario.seed, scenario.duration_s, scenario.rate_hz, scenario.size, scenario.robots, script=scenario.script
+            scenario.seed,
+            scenario.duration_s,
+            scenario.rate_hz,
+            scenario.size,
+            scenario.robots,
+            script=scenario.script,
+            people=scenario.people,
         )
         self._file = file
         self._archive: zipfile.ZipFile | None = None

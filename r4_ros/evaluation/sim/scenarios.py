@@ -54,10 +54,14 @@ class Scenario:
     script: tuple[Change, ...]
     rate_hz: float = 2.0
     size: tuple[int, int] = (320, 240)
+    people: int = 0
 
 
 def scenarios(count: int) -> list[Scenario]:
-    """The first ``count`` scenarios of 5 to 20 simulated minutes; every other one has two robots."""
+    """The first ``count`` scenarios of 5 to 20 simulated minutes.
+
+    Every other one has two robots; in every third one a person walks about.
+    """
     return [_scenario(k) for k in range(count)]
 
 
@@ -66,7 +70,7 @@ def _scenario(number: int) -> Scenario:
     duration_s = DURATIONS_S[number % len(DURATIONS_S)]
     robots = ("robot1",) if number % 2 == 0 else ("robot1", "robot2")
     script = _script(rng, furnish(number), duration_s)
-    return Scenario(f"s{number:02d}", number, duration_s, robots, script)
+    return Scenario(f"s{number:02d}", number, duration_s, robots, script, people=int(number % 3 == 2))
 
 
 def _script(rng: np.random.Generator, things: Sequence[Thing], duration_s: float) -> tuple[Change, ...]:
