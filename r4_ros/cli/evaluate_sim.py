@@ -26,6 +26,7 @@ def sim(
         Path | None, typer.Option(help="questions and right answers for --log, as JSONL", metavar="FILE")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="write every answer and mark here, as JSONL")] = None,
+    render: Annotated[bool, typer.Option(help="--no-render: memories from the simulator's state and rays")] = True,
     cache: Annotated[Path | None, typer.Option(help="folder for pictures and memories; default: the user's")] = None,
     embedder: Annotated[str, typer.Option(help="minilm, multilingual, st:NAME or none")] = "minilm",
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
@@ -47,7 +48,7 @@ def sim(
     if log is not None and questions is not None:
         tally = _foreign(log, questions, model, active)
     else:
-        tally = _simulated(scenarios, model, active, variants, times, cache)
+        tally = _simulated(scenarios, model, active, variants, times, cache, render)
     if out is not None:
         rows = [json.dumps({"variant": name, **m.as_row()}) for name, found in tally.marked.items() for m in found]
         _write(out, "".join(f"{row}\n" for row in rows))
@@ -59,18 +60,25 @@ def sim(
 
 
 def _simulated(
-    count: int, embedder: Embedder | None, keys: frozenset[str], variants: bool, times: float, cache: Path | None
+    count: int,
+    embedder: Embedder | None,
+    keys: frozenset[str],
+    variants: bool,
+    times: float,
+    cache: Path | None,
+    render: bool,
 ) -> Tally:
     from r4_ros.cli.frames import progress
     from r4_ros.evaluation.sim.proof import ask_all
-    from r4_ros.evaluation.sim.runs import cache_folder, frame_count, make
+    from r4_ros.evaluation.sim.runs import cache_folder, frame_count, make, make_unrendered
     from r4_ros.evaluation.sim.scenarios import scenarios
 
     wanted, folder = scenarios(count), cache_folder(cache)
     done, runs = 0, []
+    make_one = make if render else make_unrendered
     with progress(sum(frame_count(s) for s in wanted)) as advance:
         for scenario in wanted:
-            runs.append(make(scenario, folder, embedder, lambda n, base=done: advance(base + n)))  # type: ignore[misc]
+            runs.append(make_one(scenario, folder, embedder, lambda n, base=done: advance(base + n)))  # type: ignore[misc]
             done += frame_count(scenario)
             advance(done)
     return ask_all(runs, embedder, keys, variants, times)

@@ -12,7 +12,7 @@ from r4_ros.bridges.apartment.script import Change
 from r4_ros.cli.main import app, load_commands
 from r4_ros.evaluation.sim.keyed import KEYS
 from r4_ros.evaluation.sim.proof import ask_all, figures
-from r4_ros.evaluation.sim.runs import make
+from r4_ros.evaluation.sim.runs import make, make_unrendered
 from r4_ros.evaluation.sim.scenarios import Scenario
 
 pytestmark = pytest.mark.system
@@ -31,6 +31,17 @@ def test_a_scenario_is_made_once_and_asked_with_every_key(tmp_path: Path) -> Non
     assert found["keys"]["sem+spa+tem"]["accuracy"] == found["accuracy"]
     assert len(found["keys"]) == 8 and found["keys"]["none"]["accuracy"] < found["accuracy"]
     assert found["unanswerable_answered"] == 0 and set(found["baselines"]) == {"30 s", "60 s", "120 s"}
+
+
+def test_a_memory_without_pictures_knows_what_one_with_pictures_does(tmp_path: Path) -> None:
+    made, unrendered = make(SHORT, tmp_path, None), make_unrendered(SHORT, tmp_path, None)
+    assert unrendered.truth["objects"] == made.truth["objects"]
+    with_pictures, without = (
+        [set(f["pixels"]) for f in m.truth["frames"] if f["agent_id"] == "robot1"] for m in (made, unrendered)
+    )
+    assert sum(len(a & b) for a, b in zip(with_pictures, without, strict=True)) > 0.9 * sum(map(len, with_pictures))
+    found = figures(ask_all([unrendered], None, frozenset(KEYS), variants=False))
+    assert found["questions"] > 20 and found["accuracy"] > 0.5 and found["unanswerable_answered"] == 0
 
 
 def test_foreign_questions_are_asked_of_a_foreign_memory(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,20 @@ from r4_ros.bridges.apartment.feed import feed
 from r4_ros.bridges.apartment.render import View
 from r4_ros.bridges.apartment.robots import Robot
 from r4_ros.bridges.apartment.simulation import SimFrame, Simulation
+from r4_ros.bridges.apartment.truth import Standing
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import inverse, transform_points
 from r4_ros.core.model import NS_PER_S, Float32Array
 from r4_ros.core.ports import Embedder
 from r4_ros.evaluation.sim.scenarios import Scenario
+from r4_ros.evaluation.sim.unrendered import Perceive, Unrendered, feed_unrendered
 from r4_ros.memory.library import open_library
 
 MAX_DEPTH_M = 65.0
 BEYOND_M = 0.05
 VIEWS = ("bridges/apartment",)
 MEMORY = ("core", "perception", "memory", "adapters", "bridges/apartment")
+UNRENDERED = (*MEMORY, "evaluation/sim/unrendered.py")
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Rendered(Simulation):
             self._file if kept else part, "r" if kept else "w", zipfile.ZIP_DEFLATED, compresslevel=1
         ) as self._archive:
             for frame in super().frames():
-                self._look_through(frame)
+                look_through(self.stays, frame, self.emptied)
                 yield frame
         if not kept:
             part.replace(self._file)
@@ -87,19 +90,20 @@ class Rendered(Simulation):
         self._archive.writestr(name, np.concatenate([view.color, rest.view(np.uint8)], axis=-1).tobytes())
         return View(view.color, _metres(depth), view.labels)
 
-    def _look_through(self, frame: SimFrame) -> None:
-        """Count the frame for every ended stay whose place it looked through."""
-        for stay in self.stays:
-            if stay.end_ns > frame.stamp_ns:
-                continue
-            x, y, z = transform_points(inverse(frame.sensor_in_map), np.array([stay.box.pose.position]))[0]
-            if z < 0.3:
-                continue
-            camera = frame.intrinsics
-            u, v = round(camera.fx * x / z + camera.cx), round(camera.fy * y / z + camera.cy)
-            if 4 <= u < camera.width - 4 and 4 <= v < camera.height - 4 and frame.depth[v, u] > z + BEYOND_M:
-                key = f"{stay.instance_id}@{stay.start_ns}"
-                self.emptied[key] = self.emptied.get(key, 0) + 1
+
+def look_through(stays: Sequence[Standing], frame: SimFrame, emptied: dict[str, int]) -> None:
+    """Count a frame for every ended stay whose place it looked through."""
+    for stay in stays:
+        if stay.end_ns > frame.stamp_ns:
+            continue
+        x, y, z = transform_points(inverse(frame.sensor_in_map), np.array([stay.box.pose.position]))[0]
+        if z < 0.3:
+            continue
+        camera = frame.intrinsics
+        u, v = round(camera.fx * x / z + camera.cx), round(camera.fy * y / z + camera.cy)
+        if 4 <= u < camera.width - 4 and 4 <= v < camera.height - 4 and frame.depth[v, u] > z + BEYOND_M:
+            key = f"{stay.instance_id}@{stay.start_ns}"
+            emptied[key] = emptied.get(key, 0) + 1
 
 
 def cache_folder(named: Path | None) -> Path:
@@ -114,18 +118,58 @@ def make(
 ) -> Made:
     """The memory of a scenario: from the cache where scenario and code are the same, else made and kept there."""
     views = cache / f"{scenario.name}-{_key(scenario, VIEWS)}.zip"
-    stem = f"{scenario.name}-{_key(scenario, MEMORY)}-{'none' if embedder is None else embedder.name.replace('/', '-')}"
-    db, truth = cache / f"{stem}.db", cache / f"{stem}.json"
-    if not (truth.exists() and db.exists()):
-        part = cache / f"{stem}.{os.getpid()}.part.db"  # others may be making the same at the same time
+
+    def drive(part: Path) -> dict[str, Any]:
         simulation = Rendered(scenario, views)
         with open_library(part, MemoryConfig(), embedder) as library:
             feed(simulation, library, embedder, lambda fed: advance(fed.frames))
+        return {**simulation.truth_log(), "emptied": simulation.emptied}
+
+    return _kept(scenario, cache, _stem(scenario, MEMORY, embedder), drive)
+
+
+def make_unrendered(
+    scenario: Scenario,
+    cache: Path,
+    embedder: Embedder | None,
+    advance: Callable[[int], None] = lambda _: None,
+    perceive: Perceive | None = None,
+    kind: str = "",
+) -> Made:
+    """As ``make``, without pictures. ``perceive``: what a recogniser makes of what is in view, ``kind`` names it."""
+
+    def drive(part: Path) -> dict[str, Any]:
+        simulation, emptied = Unrendered(scenario), dict[str, int]()
+
+        def frames() -> Iterator[SimFrame]:
+            for frame in simulation.frames():
+                look_through(simulation.stays, frame, emptied)
+                yield frame
+
+        with open_library(part, MemoryConfig(), embedder) as library:
+            given = () if perceive is None else (perceive,)
+            for done, _ in enumerate(feed_unrendered(frames(), simulation, library, embedder, *given), 1):
+                advance(done)
+        return {**simulation.truth_log(), "emptied": emptied}
+
+    return _kept(scenario, cache, f"{_stem(scenario, UNRENDERED, embedder)}{kind}", drive)
+
+
+def _stem(scenario: Scenario, folders: tuple[str, ...], embedder: Embedder | None) -> str:
+    name = "none" if embedder is None else embedder.name.replace("/", "-")
+    return f"{scenario.name}-{_key(scenario, folders)}-{name}"
+
+
+def _kept(scenario: Scenario, cache: Path, stem: str, drive: Callable[[Path], dict[str, Any]]) -> Made:
+    """The memory and truth of that name in the cache; ``drive`` makes the memory in a file and tells the truth."""
+    db, truth = cache / f"{stem}.db", cache / f"{stem}.json"
+    if not (truth.exists() and db.exists()):
+        part = cache / f"{stem}.{os.getpid()}.part.db"  # others may be making the same at the same time
+        told = drive(part)
         part.replace(db)
         for left in cache.glob(f"{part.name}*"):
             left.unlink()
-        text = json.dumps({**simulation.truth_log(), "emptied": simulation.emptied})
-        truth.with_suffix(".part").write_text(text)
+        truth.with_suffix(".part").write_text(json.dumps(told))
         truth.with_suffix(".part").replace(truth)
     return Made(scenario, db, json.loads(truth.read_text()))
 
@@ -145,10 +189,10 @@ def _metres(millimetres: npt.NDArray[np.uint16]) -> Float32Array:
 
 
 def _key(scenario: Scenario, folders: tuple[str, ...]) -> str:
-    """Hash of a scenario and of the source that makes something of it."""
+    """Hash of a scenario and of the source (folders, files) that makes something of it."""
     digest = hashlib.sha256(json.dumps(asdict(scenario)).encode())
     root = Path(r4_ros.__file__).parent
     for folder in folders:
-        for file in sorted((root / folder).glob("*.py")):
+        for file in sorted((root / folder).glob("*.py")) or [root / folder]:
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]

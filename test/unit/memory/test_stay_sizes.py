@@ -13,7 +13,7 @@ sizes = st.floats(0.01, 2.0)
 
 @given(sizes, sizes, st.floats(-3.0, 3.0), st.floats(0.0, 1.0))
 def test_ends_that_move_inwards_never_cross(known: float, seen: float, offset: float, share: float) -> None:
-    """Keys of 2 cm seen 3 cm above where they were believed to lie had a height of -1 cm, and their frame was refused."""
+    """Keys 2 cm high, seen 3 cm above their place, had a height of -1 cm, and their frame was refused."""
     low, high = np.full((1, 3), -known / 2), np.full((1, 3), known / 2)
     views = _Views(np.full((1, 3), offset), np.full((1, 3), seen), np.eye(3)[None] * 1e-4)
     below, above = _shrunk(low, high, views, np.full((1, 3), share))
