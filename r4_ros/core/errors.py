@@ -8,6 +8,7 @@ R4Error
 ├── Unavailable           an optional library, model or device is missing
 ├── FrameRefused          a frame that can't be trusted (has a countable reason)
 ├── StoreError            disk full, read-only, locked, damaged
+│   ├── StoreOutdated     the store holds more than this process knows of
 │   └── SchemaError       the file is newer than this program, or not ours
 ├── WriterRefused         another live writer serves this agent
 ├── UnknownEntry          no such entry, agent, map or region
@@ -113,6 +114,10 @@ class StoreError(R4Error):
     """The store can't be used: disk full, read-only, locked or damaged."""
 
     code = OutcomeCode.STORE_FAILED
+
+
+class StoreOutdated(StoreError):
+    """The store holds more than this process knows of: open it anew."""
 
 
 class SchemaError(StoreError):

@@ -6,7 +6,7 @@ hangs on an anchor and is stored relative to it, so that a loop closure rewrites
 
 from __future__ import annotations
 
-from r4_ros.memory.sqlite_file import Migration
+from r4_ros.memory.sql import Migration
 
 APPLICATION_ID = 0x52344D45  # 'R4ME'
 

@@ -19,7 +19,8 @@ from r4_ros.core.model import (
     Verdict,
 )
 from r4_ros.memory.codec import dump
-from r4_ros.memory.sqlite_file import Migration, Row, open_sqlite
+from r4_ros.memory.sql import Migration, Row
+from r4_ros.memory.sqlite_file import open_sqlite
 
 APPLICATION_ID = 0x52344558  # 'R4EX'
 

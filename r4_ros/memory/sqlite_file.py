@@ -16,10 +16,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError
-
-Row = tuple[Any, ...]
-Migration = tuple[str, ...]
-"""The statements that lead from one version of the schema to the next; once released, never changed."""
+from r4_ros.memory.sql import Migration, Row
 
 WAL_LIMIT_BYTES = 64 << 20
 """A longer write-ahead log is cut to nothing."""
@@ -31,6 +28,8 @@ CHECKPOINT_COMMITS = 200
 
 class SqliteFile:
     """An open database; made by ``open_sqlite``. Safe to use from several threads."""
+
+    numbers = "json_each(:numbers) node"
 
     def __init__(self, path: Path, connection: sqlite3.Connection, read_only: bool, lock_file: IO[str] | None) -> None:
         self.path = path
@@ -100,6 +99,13 @@ class SqliteFile:
                 with suppress(sqlite3.Error):
                     self._connection.execute("COMMIT")
 
+    @contextmanager
+    def overwriting(self) -> Iterator[None]:
+        """What is deleted in it doesn't stay behind in free pages or in the log. Raises StoreError."""
+        self.execute("PRAGMA secure_delete = ON")
+        yield
+        self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def vacuum(self) -> None:
         """Give free pages back to the disk; needs room for a copy meanwhile. Raises StoreError."""
         self.execute("VACUUM")
@@ -146,6 +152,12 @@ class SqliteFile:
         """Size on disk with its write-ahead log."""
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
         return sum(f.stat().st_size for f in files if f.exists())
+
+    def used_bytes(self) -> int:
+        """Size without free pages."""
+        names = ("page_count", "freelist_count", "page_size")
+        pages, free, size = (self.execute(f"PRAGMA {name}")[0][0] for name in names)
+        return int((pages - free) * size)
 
     def close(self) -> None:
         """Close; the write-ahead log is folded into the file. Calling it again does nothing."""

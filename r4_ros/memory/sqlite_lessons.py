@@ -11,8 +11,8 @@ from typing import Any
 from r4_ros.core.errors import InvalidArgument, StoreError
 from r4_ros.core.lessons import FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
 from r4_ros.core.model import Feedback, TaskRecord
+from r4_ros.memory.sql import Row
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
-from r4_ros.memory.sqlite_file import Row
 
 _LESSON = """lesson_id, polarity, situation, evidence_need, failure_mode, prefer, avoid, support, uses, helped, hurt,
     created, last_used, agents"""

@@ -25,7 +25,7 @@ class StoreUpkeep(Protocol):
         """Whether writing is refused."""
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | str:
         """Where it lies."""
 
     def reading(self) -> AbstractContextManager[None]:

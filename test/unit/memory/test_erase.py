@@ -14,7 +14,7 @@ from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import CorrectionKind as K
 from r4_ros.core.model import Embedding, EntryCorrection, Observation, Query
 from r4_ros.memory.library import open_library
-from r4_ros.memory.sqlite_erase import Erased
+from r4_ros.memory.sql_erase import Erased
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.transfer import Importer
 

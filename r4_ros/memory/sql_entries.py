@@ -1,4 +1,4 @@
-"""Entries in the SQLite store: one row each, with the last stay, sighting and presence; see ``sqlite_parts``."""
+"""Entries in a store: one row each, with the last stay, sighting and presence; see ``sql_parts``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from r4_ros.memory.codec import (
     pack_vector,
     unpack_vector,
 )
-from r4_ros.memory.sqlite_file import Row, SqliteFile
-from r4_ros.memory.sqlite_parts import COLUMNS, Groups, Parts, PartTables, last_parts, part_row, parts_row, stay_of
+from r4_ros.memory.sql import Database, Row
+from r4_ros.memory.sql_parts import COLUMNS, Groups, Parts, PartTables, last_parts, part_row, parts_row, stay_of
 from r4_ros.memory.store import EntryChange, StoredEntry
 
 Key = TypeVar("Key")
@@ -62,7 +62,7 @@ _CHUNK = 500
 class EntryTable:
     """Reads and writes entries; writing happens inside the caller's transaction."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file, self._parts = file, PartTables(file)
         self._vector_numbers: dict[tuple[str, str], int] = {}
         self._embeddings: dict[int, Embedding] = {}
@@ -197,7 +197,7 @@ class EntryTable:
         number = self._vector_numbers.get(key)
         if number is None:
             self._file.execute(
-                "INSERT OR IGNORE INTO vector(model, text, data) VALUES (?, ?, ?)",
+                "INSERT INTO vector(model, text, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (*key, pack_vector(embedding.vector)),
             )
             [(number,)] = self._file.execute("SELECT vector_no FROM vector WHERE model = ? AND text = ?", key)

@@ -1,4 +1,4 @@
-"""Rows of the SQLite store as records, and back."""
+"""Rows of a store as records, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from r4_ros.memory.codec import (
     unpack_poses,
     unpack_vec3,
 )
-from r4_ros.memory.sqlite_file import Row
+from r4_ros.memory.sql import Row
 from r4_ros.memory.store import StoredEpisode, StoredEvent
 
 

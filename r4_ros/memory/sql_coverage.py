@@ -1,4 +1,4 @@
-"""What was looked at, in the SQLite store: frames that kept their depth, and the cells of past minutes."""
+"""What was looked at, in a store: frames that kept their depth, and the cells of past minutes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from r4_ros.core.model import View
 from r4_ros.memory.codec import pack_pose, unpack_depth, unpack_pose
-from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.sql import Database
 from r4_ros.memory.store import StoredCells, StoredView
 
 _VIEWS = """SELECT frame_id, agent_id, camera, map_id, stamp_ns, until_ns, anchor_id, sensor_in_anchor, horizontal_fov,
@@ -20,7 +20,7 @@ _ADD = """INSERT INTO coverage(agent_id, map_id, start_ns, until_ns, anchor_id, 
 class CoverageTable:
     """Reads and writes coverage; writing happens inside the caller's transaction."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file = file
 
     def views(self) -> Iterator[StoredView]:

@@ -1,4 +1,4 @@
-"""Dropping old history from the SQLite store: what the entries were made of, never what they are.
+"""Dropping old history from a store: what the entries were made of, never what they are.
 
 Dropped are observations, and frames that keep no depth of their own and that the trail can do without: where the agent
 was then is still told to 5 cm and 3 degrees (see ``thinning``).
@@ -17,7 +17,7 @@ import numpy as np
 from r4_ros.core.model import FOREVER
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.codec import unpack_pose
-from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.sql import SET_META, Database
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.thinning import needed
 
@@ -25,16 +25,18 @@ _PRUNED = "pruned/"
 _DROPPED = ("dropped/observations", "dropped/frames")
 _STEPS = 40
 _SLICE = "session_no = :session AND stamp_ns >= :first AND stamp_ns <= :last"
-_OBSERVATIONS = f"DELETE FROM observation WHERE frame_id IN (SELECT frame_id FROM frame WHERE {_SLICE})"
+_OBSERVATIONS = f"""DELETE FROM observation WHERE frame_id IN (SELECT frame_id FROM frame WHERE {_SLICE})
+    RETURNING idx"""
 _WAY = """SELECT frame_id, f.stamp_ns, depth IS NULL, anchor.map_id, pose_in_map, sensor_in_anchor, base_in_sensor,
     NOT EXISTS (SELECT 1 FROM frame l WHERE l.session_no = f.session_no AND l.stream_id = f.stream_id
     AND l.stamp_ns > f.stamp_ns) FROM frame f JOIN anchor USING(anchor_id) WHERE session_no = :session
     AND f.stamp_ns >= :first AND f.stamp_ns <= :last ORDER BY f.stamp_ns, frame_id"""
-_MOVES = """DELETE FROM shift WHERE agent_id = :agent AND frame_id < (SELECT ifnull(min(frame_id), 0) FROM frame
+_MOVES = """DELETE FROM shift WHERE agent_id = :agent AND frame_id < (SELECT coalesce(min(frame_id), 0) FROM frame
     WHERE session_no = :session AND stamp_ns > :last)"""
-_OLDEST = f"""SELECT agent_id, session, (SELECT min(stamp_ns) FROM frame WHERE frame.session_no = s.session_no
-    AND stamp_ns >= ifnull((SELECT value FROM meta WHERE name = '{_PRUNED}' || s.session_no), 0)) AS oldest
-    FROM session s WHERE oldest IS NOT NULL ORDER BY oldest, s.session_no"""
+_FROM = f"coalesce((SELECT value FROM meta WHERE name = '{_PRUNED}' || s.session_no), 0)"
+_OLDEST = f"""SELECT agent_id, session, oldest FROM (SELECT agent_id, session, session_no,
+    (SELECT min(stamp_ns) FROM frame f WHERE f.session_no = s.session_no AND stamp_ns >= {_FROM}) AS oldest
+    FROM session s) o WHERE oldest IS NOT NULL ORDER BY oldest, session_no"""
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ class _Undo(Exception):
     """Ends a dry run."""
 
 
-def prune(file: SqliteFile, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
+def prune(file: Database, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
     """Drop what is older than ``before_ns``, oldest first, and only until ``max_bytes`` are left. Raises StoreError."""
-    found = Pruned(0, 0, 0, used_bytes(file), used_bytes(file))
+    found = Pruned(0, 0, 0, file.used_bytes(), file.used_bytes())
     with suppress(_Undo), file.transaction():
         found = _pruned(file, before_ns, max_bytes)
         if dry_run:
@@ -64,22 +66,22 @@ def prune(file: SqliteFile, before_ns: int = FOREVER, max_bytes: int | None = No
     return found
 
 
-def _pruned(file: SqliteFile, before_ns: int, max_bytes: int | None) -> Pruned:
-    used = used_bytes(file)
+def _pruned(file: Database, before_ns: int, max_bytes: int | None) -> Pruned:
+    used = file.used_bytes()
     [(frames,)] = file.execute("SELECT count(*) FROM frame WHERE stamp_ns < ?", (before_ns,))
     step = max(1, frames if max_bytes is None else -(-frames // _STEPS))
     total = Dropped(0, 0, 0)
-    while max_bytes is None or used_bytes(file) > max_bytes:
+    while max_bytes is None or file.used_bytes() > max_bytes:
         session = next((s for s, oldest in oldest_history(file).items() if oldest < before_ns), None)
         if session is None:
             break
         some = drop_history(file, *session, before_ns, step)
         before = max(total.before_ns, some.before_ns)
         total = Dropped(total.observations + some.observations, total.frames + some.frames, before)
-    return Pruned(total.observations, total.frames, total.before_ns, used, used_bytes(file))
+    return Pruned(total.observations, total.frames, total.before_ns, used, file.used_bytes())
 
 
-def drop_history(file: SqliteFile, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
+def drop_history(file: Database, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
     """Drop what about so many frames of a session saw, oldest first, as far as they are older than ``before_ns``."""
     with file.transaction():
         rows = file.execute("SELECT session_no FROM session WHERE agent_id = ? AND session = ?", (agent_id, session))
@@ -89,19 +91,19 @@ def drop_history(file: SqliteFile, agent_id: str, session: int, before_ns: int, 
         if not stamps:
             return Dropped(0, 0, 0)
         slice_ = {"session": rows[0][0], "first": first, "last": stamps[-1][0]}
-        counts = [_deleted(file, _OBSERVATIONS, slice_), _thin(file, slice_)]
+        counts = [len(file.execute(_OBSERVATIONS, slice_)), _thin(file, slice_)]
         file.execute(_MOVES, {"agent": agent_id, "session": rows[0][0], "last": stamps[-1][0]})
         after = stamps[-1][0] + 1
-        file.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"{_PRUNED}{rows[0][0]}", after))
+        file.execute(SET_META, (f"{_PRUNED}{rows[0][0]}", after))
         for name, count in zip(_DROPPED, counts, strict=True):
             file.execute(
-                "INSERT INTO meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = value + excluded.value",
+                "INSERT INTO meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = meta.value + excluded.value",
                 (name, count),
             )
         return Dropped(counts[0], counts[1], after)
 
 
-def _thin(file: SqliteFile, slice_: dict[str, int]) -> int:
+def _thin(file: Database, slice_: dict[str, int]) -> int:
     """Drop the frames that the trail can do without; those that keep their depth, or are their camera's last, stay."""
     rows = file.execute(_WAY, slice_)
     if not rows:
@@ -118,17 +120,12 @@ def _thin(file: SqliteFile, slice_: dict[str, int]) -> int:
     return len(dropped)
 
 
-def _deleted(file: SqliteFile, sql: str, parameters: dict[str, int]) -> int:
-    file.execute(sql, parameters)
-    return int(file.execute("SELECT changes()")[0][0])
-
-
-def oldest_history(file: SqliteFile) -> dict[tuple[str, int], int]:
+def oldest_history(file: Database) -> dict[tuple[str, int], int]:
     """For each (agent, session) that has history the stamp where it begins, oldest first."""
     return {(agent, session): oldest for agent, session, oldest in file.execute(_OLDEST)}
 
 
-def pruned_before(file: SqliteFile) -> dict[tuple[str, int], int]:
+def pruned_before(file: Database) -> dict[tuple[str, int], int]:
     """For each (agent, session) the stamp before which frames aren't taken again, since they were dropped."""
     rows = file.execute(
         f"SELECT agent_id, session, value FROM meta JOIN session ON name = '{_PRUNED}' || session_no ORDER BY 1, 2"
@@ -136,13 +133,9 @@ def pruned_before(file: SqliteFile) -> dict[tuple[str, int], int]:
     return {(agent, session): value for agent, session, value in rows}
 
 
-def dropped(file: SqliteFile) -> Dropped:
+def dropped(file: Database) -> Dropped:
     """All that was ever dropped, and the newest stamp of it, and 1 ns (0: nothing)."""
-    counts = [file.execute("SELECT ifnull(max(value), 0) FROM meta WHERE name = ?", (name,))[0][0] for name in _DROPPED]
+    counts = [
+        file.execute("SELECT coalesce(max(value), 0) FROM meta WHERE name = ?", (name,))[0][0] for name in _DROPPED
+    ]
     return Dropped(counts[0], counts[1], max(pruned_before(file).values(), default=0))
-
-
-def used_bytes(file: SqliteFile) -> int:
-    """Bytes in use, without free pages."""
-    pages, free, size = (file.execute(f"PRAGMA {name}")[0][0] for name in ("page_count", "freelist_count", "page_size"))
-    return int((pages - free) * size)

@@ -1,4 +1,4 @@
-"""Merges in the SQLite store: a record of each, and what is a part of what."""
+"""Merges in a store: a record of each, and what is a part of what."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from r4_ros.core.model import Interval
 from r4_ros.memory.codec import dump, load_list
 from r4_ros.memory.merge_records import MergeChange, MergeRecord
-from r4_ros.memory.sqlite_entries import EntryTable
-from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.sql import Database
+from r4_ros.memory.sql_entries import EntryTable
 
 
 class MergeTable:
     """Reads and writes merges; writing happens inside the caller's transaction."""
 
-    def __init__(self, file: SqliteFile, entries: EntryTable) -> None:
+    def __init__(self, file: Database, entries: EntryTable) -> None:
         self._file, self._entries = file, entries
 
     def write(self, c: MergeChange, revision: int) -> None:
@@ -95,7 +95,7 @@ class MergeTable:
 
     def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
         """Whether a frame in the interval has observations of entries of both groups of slots."""
-        group, other = (", ".join(str(int(slot)) for slot in some) for some in (slots, others))
+        group, other = (", ".join(str(int(slot)) for slot in some) or "NULL" for some in (slots, others))
         rows = self._file.execute(
             "SELECT 1 FROM session JOIN frame USING(session_no) JOIN observation a USING(frame_id) "
             "JOIN observation b USING(frame_id) WHERE agent_id = ? AND stamp_ns >= ? AND stamp_ns < ? "

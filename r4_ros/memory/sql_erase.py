@@ -1,4 +1,4 @@
-"""Erasing what people forgot from the SQLite store: the entries, all that was seen of them, and what was said of them.
+"""Erasing what people forgot from a store: the entries, all that was seen of them, and what was said of them.
 
 What is left of each is its place in the order of things: that a frame had an observation here, so that the same frame
 sent again doesn't bring it back, and that somebody forgot something at this time. Nothing of it says what.
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 
 from r4_ros.core.model import CorrectionKind
 from r4_ros.memory.codec import dump
-from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.sql import Database
 
+_ERASED = "(SELECT slot FROM erased)"
 ERASED = -1
 """``undone_by`` of corrections of what was erased, and ``visibility`` of its observations."""
 _HELD = "SELECT entry_id, request FROM correction WHERE kind = ? AND undone_by = 0"
-_OBSERVED = f"""UPDATE observation SET slot = NULL, label = '', box = zeroblob(0), covariance = NULL, confidence = 0,
-    visibility = {ERASED}, track_id = '', description = '', attributes = '[]', image = '' WHERE slot IN erased"""
+_OBSERVED = f"""UPDATE observation SET slot = NULL, label = '', box = ?, covariance = NULL, confidence = 0,
+    visibility = {ERASED}, track_id = '', description = '', attributes = '[]', image = '' WHERE slot IN {_ERASED}"""
 _SAID = f"""UPDATE correction SET entry_id = '', request = '["","",0,null,0]', entries = '[]', before = '[]',
     after = '[]', undone_by = {ERASED} WHERE correction_no = ?"""
-_UNUSED = """DELETE FROM vector WHERE vector_no IN mute
+_UNUSED = """DELETE FROM vector WHERE vector_no IN (SELECT slot FROM mute)
     AND NOT EXISTS (SELECT 1 FROM entry WHERE vector_no IN (label_vector, description_vector))
     AND NOT EXISTS (SELECT 1 FROM observation o WHERE vector.text IN (o.label, o.description))"""
 
@@ -34,13 +35,12 @@ class Erased:
     observations: int
 
 
-def erase(file: SqliteFile, before_ns: int, only: Collection[str] = ()) -> Erased:
+def erase(file: Database, before_ns: int, only: Collection[str] = ()) -> Erased:
     """Erase what was forgotten before a time, or only these entries of it. Raises StoreError.
 
     The file must be opened anew afterwards by whoever keeps things of it in memory.
     """
-    file.execute("PRAGMA secure_delete = ON")
-    with file.transaction():
+    with file.overwriting(), file.transaction():
         slots = _with_parts(file, _forgotten(file, before_ns, only))
         for name in ("erased", "mute"):
             file.execute(f"CREATE TEMP TABLE IF NOT EXISTS {name}(slot INTEGER PRIMARY KEY)")
@@ -49,12 +49,10 @@ def erase(file: SqliteFile, before_ns: int, only: Collection[str] = ()) -> Erase
         found = Erased(len(slots), _count(file, "observation"))
         if slots:
             _erase(file)
-    if slots:
-        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return found
 
 
-def _forgotten(file: SqliteFile, before_ns: int, only: Collection[str]) -> set[int]:
+def _forgotten(file: Database, before_ns: int, only: Collection[str]) -> set[int]:
     rows = file.execute(
         "SELECT slot, entry.entry_id FROM correction JOIN entry USING(entry_id) "
         "WHERE kind = ? AND undone_by = 0 AND correction.stamp_ns < ?",
@@ -63,7 +61,7 @@ def _forgotten(file: SqliteFile, before_ns: int, only: Collection[str]) -> set[i
     return {slot for slot, entry_id in rows if not only or entry_id in only}
 
 
-def _with_parts(file: SqliteFile, slots: set[int]) -> set[int]:
+def _with_parts(file: Database, slots: set[int]) -> set[int]:
     """Also what the memory or people made parts of them."""
     slot_of: dict[str, int] = dict(file.execute("SELECT entry_id, slot FROM entry"))
     parts = [
@@ -77,24 +75,25 @@ def _with_parts(file: SqliteFile, slots: set[int]) -> set[int]:
     return whole
 
 
-def _erase(file: SqliteFile) -> None:
-    ids = {row[0] for row in file.execute("SELECT entry_id FROM entry WHERE slot IN erased")}
+def _erase(file: Database) -> None:
+    ids = {row[0] for row in file.execute(f"SELECT entry_id FROM entry WHERE slot IN {_ERASED}")}
     file.execute(
-        "INSERT INTO mute SELECT label_vector FROM entry WHERE slot IN erased AND label_vector NOTNULL UNION "
-        "SELECT description_vector FROM entry WHERE slot IN erased AND description_vector NOTNULL"
+        f"INSERT INTO mute SELECT label_vector FROM entry WHERE slot IN {_ERASED} AND label_vector IS NOT NULL UNION "
+        f"SELECT description_vector FROM entry WHERE slot IN {_ERASED} AND description_vector IS NOT NULL"
     )
     file.execute(
-        "INSERT OR IGNORE INTO mute SELECT vector_no FROM observation o "
-        "JOIN vector ON text IN (o.label, o.description) WHERE o.slot IN erased"
+        "INSERT INTO mute SELECT DISTINCT vector_no FROM observation o "
+        f"JOIN vector ON text IN (o.label, o.description) WHERE o.slot IN {_ERASED} "
+        "ON CONFLICT DO NOTHING"
     )
     for number, entries in file.execute("SELECT correction_no, entries FROM correction"):
         if ids & set(json.loads(entries)):
             file.execute(_SAID, (number,))
-    file.execute(_OBSERVED)
-    file.execute("DELETE FROM merge WHERE kept IN erased OR merged IN erased")
+    file.execute(_OBSERVED, (b"",))
+    file.execute(f"DELETE FROM merge WHERE kept IN {_ERASED} OR merged IN {_ERASED}")
     for table in ("event", "crop", "stay", "sighting", "presence"):
-        file.execute(f"DELETE FROM {table} WHERE slot IN erased")
-    file.execute("DELETE FROM entry WHERE slot IN erased")
+        file.execute(f"DELETE FROM {table} WHERE slot IN {_ERASED}")
+    file.execute(f"DELETE FROM entry WHERE slot IN {_ERASED}")
     for slot, moved_from, others in file.execute("SELECT slot, moved_from, maybe_same_as FROM entry"):
         kept = [i for i in json.loads(others) if i not in ids]
         if moved_from in ids or len(kept) < len(json.loads(others)):
@@ -105,5 +104,5 @@ def _erase(file: SqliteFile) -> None:
     file.execute(_UNUSED)
 
 
-def _count(file: SqliteFile, table: str) -> int:
-    return int(file.execute(f"SELECT count(*) FROM {table} WHERE slot IN erased")[0][0])
+def _count(file: Database, table: str) -> int:
+    return int(file.execute(f"SELECT count(*) FROM {table} WHERE slot IN {_ERASED}")[0][0])

@@ -1,4 +1,4 @@
-"""Moves of anchors in the SQLite store: each with where the anchors stood before, and what agents believed last."""
+"""Moves of anchors in a store: each with where the anchors stood before, and what agents believed last."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from r4_ros.core.model import Anchor, Pose
 from r4_ros.memory.anchor_records import BeliefRecord, PathRecord
 from r4_ros.memory.codec import dump, pack_known_pose, pack_pose, unpack_known_pose, unpack_pose, unpack_poses
 from r4_ros.memory.merge_records import AnchorChange
-from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.sql import Database
 
 CORRECTION = "correction"
+_NEWEST_SESSIONS = """SELECT agent_id, session, session_no FROM session s
+    WHERE session = (SELECT max(session) FROM session o WHERE o.agent_id = s.agent_id) ORDER BY agent_id"""
+_KEEP = """INSERT INTO steadiness VALUES (?, ?, ?, ?)
+    ON CONFLICT(agent_id, session, map_id) DO UPDATE SET belief = excluded.belief"""
 _NEWEST = """SELECT f.stamp_ns, w.writer, s.map_id, f.anchor_id, f.sensor_in_anchor, f.believed
     FROM frame f JOIN stream s USING(stream_id) JOIN writer w USING(writer_no) WHERE session_no = ?
     ORDER BY f.stamp_ns DESC, f.frame_id DESC LIMIT 1"""
@@ -26,7 +30,7 @@ _NEWEST = """SELECT f.stamp_ns, w.writer, s.map_id, f.anchor_id, f.sensor_in_anc
 class ShiftTable:
     """Writes moves of anchors, inside the caller's transaction, and keeps beliefs."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file = file
 
     def write(self, c: AnchorChange) -> None:
@@ -50,7 +54,7 @@ class ShiftTable:
         key = tuple(values.pop(name) for name in ("agent_id", "session", "map_id"))
         poses = {name: pack_known_pose(getattr(belief, name)) for name in ("odom_in_map", "in_odom", "corrected")}
         values |= {name: None if pose is None else pose.hex() for name, pose in poses.items()}
-        self._file.execute("INSERT OR REPLACE INTO steadiness VALUES (?, ?, ?, ?)", (*key, dump(values)))
+        self._file.execute(_KEEP, (*key, dump(values)))
 
     def kept(self) -> list[BeliefRecord]:
         """What was kept."""
@@ -58,9 +62,7 @@ class ShiftTable:
 
     def newest(self) -> Iterator[BeliefRecord]:
         """What the newest frame of each agent's newest session says, where it has odometry."""
-        for agent, session, number in self._file.execute(
-            "SELECT agent_id, max(session), session_no FROM session GROUP BY agent_id ORDER BY agent_id"
-        ):
+        for agent, session, number in self._file.execute(_NEWEST_SESSIONS):
             for stamp, writer, map_id, anchor_id, sensor, believed in self._file.execute(_NEWEST, (number,)):
                 [(in_map, in_odom)] = self._file.execute(
                     "SELECT pose_in_map, pose_in_odom FROM anchor WHERE anchor_id = ?", (anchor_id,)
@@ -95,7 +97,7 @@ class _Shift:
 class Shifts:
     """The anchors as they stood at any time, played through once, from the first frame to the last."""
 
-    def __init__(self, file: SqliteFile, anchors: dict[int, Anchor]) -> None:
+    def __init__(self, file: Database, anchors: dict[int, Anchor]) -> None:
         self._anchors = anchors
         self.poses = {number: anchor.pose_in_map for number, anchor in anchors.items()}
         self._bases: dict[int, Pose] = {}

@@ -1,4 +1,4 @@
-"""Looking after the SQLite store: copies, checks, sizes, pruning, and corrections with the records of them."""
+"""Looking after a store: copies, checks, sizes, pruning, and corrections with the records of them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from r4_ros.core.model import FOREVER, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
-from r4_ros.memory import entry_json, sqlite_prune
+from r4_ros.memory import entry_json, sql_prune
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump
 from r4_ros.memory.merge_records import AnchorChange, MergeRecord
-from r4_ros.memory.sqlite_columns import entry_batches, vector_batches
-from r4_ros.memory.sqlite_crops import CropTable
-from r4_ros.memory.sqlite_entries import EntryTable
-from r4_ros.memory.sqlite_erase import ERASED, Erased, erase
-from r4_ros.memory.sqlite_file import Row, SqliteFile
-from r4_ros.memory.sqlite_merges import MergeTable
-from r4_ros.memory.sqlite_parts import LAST_IN_ENTRY
-from r4_ros.memory.sqlite_prune import Pruned
-from r4_ros.memory.sqlite_shifts import ShiftTable
+from r4_ros.memory.sql import SET_META, Database, Row
+from r4_ros.memory.sql_columns import entry_batches, vector_batches
+from r4_ros.memory.sql_crops import CropTable
+from r4_ros.memory.sql_entries import EntryTable
+from r4_ros.memory.sql_erase import ERASED, Erased, erase
+from r4_ros.memory.sql_merges import MergeTable
+from r4_ros.memory.sql_parts import LAST_IN_ENTRY
+from r4_ros.memory.sql_prune import Pruned
+from r4_ros.memory.sql_shifts import ShiftTable
 from r4_ros.memory.store import CorrectionChange, EntryChange
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
@@ -35,10 +35,10 @@ _CORRECTION = """INSERT INTO correction(correction_no, stamp_ns, kind, source, e
     after, frame_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 
-class SqliteUpkeep:
+class SqlUpkeep:
     """The part of the store that says nothing of frames."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file = file
         self._entries = EntryTable(file)
         self._merges = MergeTable(file, self._entries)
@@ -51,8 +51,8 @@ class SqliteUpkeep:
         return self._file.read_only
 
     @property
-    def path(self) -> Path:
-        """Where the file lies."""
+    def path(self) -> Path | str:
+        """Where it lies."""
         return self._file.path
 
     def reindex(self) -> None:
@@ -147,7 +147,7 @@ class SqliteUpkeep:
         ]
 
     def erase(self, before_ns: int, only: Collection[str] = ()) -> Erased:
-        """Erase for good what was forgotten before a time, or these entries of it; see ``sqlite_erase``."""
+        """Erase for good what was forgotten before a time, or these entries of it; see ``sql_erase``."""
         erased = erase(self._file, before_ns, only)
         self._entries.forget_unwritten()
         return erased
@@ -193,7 +193,7 @@ class SqliteUpkeep:
             self._shifts.keep(belief)
 
     def _write_revision(self, revision: int) -> None:
-        self._file.execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (revision,))
+        self._file.execute(SET_META, ("revision", revision))
 
     def merges(self) -> list[MergeRecord]:
         """The records of all merges, oldest first."""
@@ -220,28 +220,28 @@ class SqliteUpkeep:
         return self._file.reading()
 
     def prune(self, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
-        """Drop old history, never what the entries are; see ``sqlite_prune``."""
-        return sqlite_prune.prune(self._file, before_ns, max_bytes, dry_run)
+        """Drop old history, never what the entries are; see ``sql_prune``."""
+        return sql_prune.prune(self._file, before_ns, max_bytes, dry_run)
 
     def drop_history(self, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
         """Drop the observations of about so many frames of a session that are older than ``before_ns``."""
-        return sqlite_prune.drop_history(self._file, agent_id, session, before_ns, frames)
+        return sql_prune.drop_history(self._file, agent_id, session, before_ns, frames)
 
     def oldest_history(self) -> dict[tuple[str, int], int]:
         """For each (agent, session) that has history the stamp where it begins, oldest first."""
-        return sqlite_prune.oldest_history(self._file)
+        return sql_prune.oldest_history(self._file)
 
     def dropped(self) -> Dropped:
         """All that was ever dropped."""
-        return sqlite_prune.dropped(self._file)
+        return sql_prune.dropped(self._file)
 
     def used_bytes(self) -> int:
         """Size without free pages."""
-        return sqlite_prune.used_bytes(self._file)
+        return self._file.used_bytes()
 
     def pruned_before(self) -> dict[tuple[str, int], int]:
         """For each (agent, session) the stamp before which frames were dropped."""
-        return sqlite_prune.pruned_before(self._file)
+        return sql_prune.pruned_before(self._file)
 
     def counts(self) -> dict[str, int]:
         """Number of rows by kind."""

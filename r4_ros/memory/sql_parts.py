@@ -1,4 +1,4 @@
-"""Stays, sightings and presence of entries in the SQLite store.
+"""Stays, sightings and presence of entries in a store.
 
 The last one of each stands in the entry's own row, since that is what a sighting changes; those before it are rows of
 tables of their own, written once.
@@ -13,7 +13,7 @@ from typing import Any
 
 from r4_ros.core.model import FOREVER, Entry, Interval, Presence, Stay
 from r4_ros.memory.codec import pack_exact_box, pack_exact_matrix3, unpack_box, unpack_matrix3
-from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.sql import Database, Row
 from r4_ros.memory.store import EntryChange
 
 Part = Stay | Interval | Presence
@@ -27,7 +27,8 @@ _TABLES = {
 LAST_IN_ENTRY = frozenset(_TABLES)
 """The tables that lack the last row of each entry."""
 _REPLACE = {
-    table: f"INSERT OR REPLACE INTO {table}({columns}) VALUES ({', '.join('?' * (columns.count(',') + 1))})"
+    table: f"INSERT INTO {table}({columns}) VALUES ({', '.join('?' * (columns.count(',') + 1))}) "
+    f"ON CONFLICT(slot, n) DO UPDATE SET {', '.join(f'{c} = excluded.{c}' for c in columns.split(', ')[2:])}"
     for table, columns in _TABLES.items()
 }
 COLUMNS = (
@@ -74,7 +75,7 @@ def last_parts(row: Row) -> tuple[Stay, Interval, Presence]:
 class PartTables:
     """What came before the last parts of entries."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file = file
 
     def write(self, changes: Sequence[EntryChange]) -> None:

@@ -1,4 +1,4 @@
-"""Entries and vectors read from the SQLite store as columns, for the start: many at a time, no record for each."""
+"""Entries and vectors read from a store as columns, for the start: many at a time, no record for each."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.bulk import NO_VECTOR, EntryBatch, IntervalColumns, Numbers, StayColumns, VectorBatch
 from r4_ros.memory.codec import load_attributes, unpack_boxes
-from r4_ros.memory.sqlite_file import Row, SqliteFile
+from r4_ros.memory.sql import Database, Row
 
 _BATCH = 16_384
 _ENTRIES = """SELECT slot, entry_id, agent_id, map_id, session, label, description, visibility, motion,
     label_vector, description_vector, attributes, moved_from, stays + sightings + presences > 3,
     stay_start_ns, stay_anchor, stay_box, sighting_start_ns, sighting_end_ns, present_start_ns,
-    ifnull(present_end_ns, 9223372036854775807)
+    coalesce(present_end_ns, 9223372036854775807)
     FROM entry WHERE slot >= ? AND merged_into IS NULL ORDER BY slot LIMIT ?"""
 _EARLIER = "SELECT slot, {} FROM {} WHERE slot BETWEEN ? AND ? ORDER BY slot, n"
 _VECTORS = "SELECT vector_no, model, data FROM vector WHERE vector_no > ? ORDER BY vector_no LIMIT ?"
 
 
-def entry_batches(file: SqliteFile) -> Iterator[EntryBatch]:
+def entry_batches(file: Database) -> Iterator[EntryBatch]:
     """All entries but merged ones, by slot."""
     first = 0
     while True:
@@ -33,7 +33,7 @@ def entry_batches(file: SqliteFile) -> Iterator[EntryBatch]:
         first = rows[-1][0] + 1
 
 
-def vector_batches(file: SqliteFile) -> Iterator[VectorBatch]:
+def vector_batches(file: Database) -> Iterator[VectorBatch]:
     """All vectors, by number, each batch of one model."""
     last = -1
     while True:
@@ -47,7 +47,7 @@ def vector_batches(file: SqliteFile) -> Iterator[VectorBatch]:
             yield VectorBatch(model, np.array([row[0] for row in its], np.int64), vectors)
 
 
-def _batch(file: SqliteFile, rows: Sequence[Row]) -> EntryBatch:
+def _batch(file: Database, rows: Sequence[Row]) -> EntryBatch:
     columns = list(zip(*rows, strict=True))
     slots = np.array(columns[0], np.int64)
     longer = any(columns[13])

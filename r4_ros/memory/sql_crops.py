@@ -1,10 +1,10 @@
-"""Pictures of entries in the SQLite store, within a budget: the oldest go first."""
+"""Pictures of entries in a store, within a budget: the oldest go first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.sql import SET_META, Database
 from r4_ros.memory.stored_words import StoredCrop
 
 _DROPPED = "crops_dropped"
@@ -13,7 +13,7 @@ _DROPPED = "crops_dropped"
 class CropTable:
     """Reads and writes pictures; writing happens inside the caller's transaction."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file = file
         self._bytes: int | None = None  # of all pictures; None: not counted yet
 
@@ -37,7 +37,7 @@ class CropTable:
             self._file.execute("DELETE FROM crop WHERE crop_no = ?", (number,))
             total, dropped = total - size, dropped + 1
         if dropped:
-            self._file.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_DROPPED, self.dropped() + dropped))
+            self._file.execute(SET_META, (_DROPPED, self.dropped() + dropped))
         self._bytes = total
 
     def newest(self, slot: int) -> StoredCrop | None:

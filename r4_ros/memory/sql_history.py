@@ -1,4 +1,4 @@
-"""The frames in the SQLite store, as they came, and what was corrected in between: read for an export."""
+"""The frames in a store, as they came, and what was corrected in between: read for an export."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from r4_ros.core.geometry import compose
 from r4_ros.core.model import NO_COVARIANCE, Anchor, CorrectionRecord, Embedding, Frame, Observation, View, Visibility
 from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.codec import unpack_box, unpack_depth, unpack_known_pose, unpack_matrix3, unpack_pose, unpack_vector
-from r4_ros.memory.sqlite_erase import ERASED
-from r4_ros.memory.sqlite_file import Row, SqliteFile
-from r4_ros.memory.sqlite_shifts import Shifts
+from r4_ros.memory.sql import Database, Row
+from r4_ros.memory.sql_erase import ERASED
+from r4_ros.memory.sql_shifts import Shifts
 from r4_ros.memory.store import KeptFrame
 
 _FRAMES = """SELECT frame_id, s.agent_id, s.camera, w.writer, f.sequence, w.writer_session, f.stamp_ns, s.map_id,
@@ -30,7 +30,7 @@ class History:
     """All frames, and what was corrected in between, in the order in which they came, as far as the store kept them."""
 
     def __init__(
-        self, file: SqliteFile, anchors: dict[int, Anchor], said: Sequence[tuple[int, CorrectionRecord]]
+        self, file: Database, anchors: dict[int, Anchor], said: Sequence[tuple[int, CorrectionRecord]]
     ) -> None:
         self._file, self._anchors = file, anchors
         self._said, self._shifts = list(said), Shifts(file, anchors)

@@ -1,4 +1,4 @@
-"""Episodes in the SQLite store: rows by number, and what their texts mean, kept once a text and model."""
+"""Episodes in a store: rows by number, and what their texts mean, kept once a text and model."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Collection, Iterator
 
 from r4_ros.core.model import Embedding
 from r4_ros.memory.codec import dump, pack_vec3, pack_vector, unpack_vector
-from r4_ros.memory.sqlite_file import SqliteFile
-from r4_ros.memory.sqlite_rows import stored_episode
+from r4_ros.memory.sql import Database
+from r4_ros.memory.sql_rows import stored_episode
 from r4_ros.memory.store import StoredEpisode
 
-_INSERT = """INSERT OR IGNORE INTO episode(episode_id, agent_id, text, start_ns, end_ns, source, map_id, anchor_id,
-    place, participants) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING episode_no"""
+_INSERT = """INSERT INTO episode(episode_id, agent_id, text, start_ns, end_ns, source, map_id, anchor_id,
+    place, participants) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING episode_no"""
+_VECTOR = "INSERT INTO vector(model, text, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _CHUNK = 500
 
 
 class EpisodeTable:
     """Reads and writes episodes; writing happens inside the caller's transaction."""
 
-    def __init__(self, file: SqliteFile) -> None:
+    def __init__(self, file: Database) -> None:
         self._file = file
 
     def add(self, stored: StoredEpisode, embedding: Embedding | None) -> int:
@@ -30,7 +31,7 @@ class EpisodeTable:
         rows = self._file.execute(_INSERT, values)
         if rows and embedding is not None:
             vector = (embedding.model, e.text, pack_vector(embedding.vector))
-            self._file.execute("INSERT OR IGNORE INTO vector(model, text, data) VALUES (?, ?, ?)", vector)
+            self._file.execute(_VECTOR, vector)
         return int(rows[0][0]) if rows else 0
 
     def overlapping(self, start_ns: int, end_ns: int) -> list[StoredEpisode]:
