@@ -20,13 +20,19 @@ class CorrectionKind(IntEnum):
     UNDO = 6
 
 
+MEMORY = "memory"
+"""Source of what the memory corrects itself; no person's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class EntryCorrection:
     """One correction; which fields matter depends on ``kind``.
 
     RENAME: ``label``. MERGE: ``other_id`` becomes part of ``entry_id``. SPLIT: what was seen from ``at_ns`` on is
     another thing; or ``other_id``, which the memory merged into it, is one of its own. PIN: it is at ``position`` (map
-    frame, metres; None: where it is) and stays there. UNDO: ``correction_id`` (0: the last one that wasn't taken back).
+    frame, metres; None: where it is) and stays there. UNDO: ``correction_id`` (0: the last one that wasn't taken back,
+    or, of ``entry_id`` and ``other_id`` where both are given, the memory's own). By the memory
+    itself, SPLIT with ``other_id`` and ``at_ns``: some of what was seen until then of the first was the other one.
     """
 
     kind: CorrectionKind
@@ -37,6 +43,11 @@ class EntryCorrection:
     position: Vec3 | None = None
     correction_id: int = 0
     source: str = ""
+
+    @property
+    def divides(self) -> bool:
+        """Whether it is the memory's own word that an entry was two, of which it knew the other one too."""
+        return self.kind is CorrectionKind.SPLIT and self.source == MEMORY and bool(self.at_ns)
 
 
 @dataclass(frozen=True, slots=True)

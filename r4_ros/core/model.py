@@ -8,7 +8,7 @@ The records are written down in modules, one subject each; this one gathers them
 
 from __future__ import annotations
 
-from r4_ros.core.corrections import CorrectionKind, CorrectionReceipt, CorrectionRecord, EntryCorrection
+from r4_ros.core.corrections import MEMORY, CorrectionKind, CorrectionReceipt, CorrectionRecord, EntryCorrection
 from r4_ros.core.facts import Fact, FactKind
 from r4_ros.core.queries import (
     Answer,
@@ -73,6 +73,7 @@ from r4_ros.core.values import (
 __all__ = [
     "FOREVER",
     "IDENTITY",
+    "MEMORY",
     "NO_COVARIANCE",
     "NS_PER_S",
     "OPTICAL_TO_BASE",

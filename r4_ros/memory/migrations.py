@@ -153,4 +153,9 @@ MIGRATIONS: tuple[Migration, ...] = (
             slot INTEGER NOT NULL REFERENCES entry, observer TEXT NOT NULL, first_ns INTEGER NOT NULL,
             count INTEGER NOT NULL, enough INTEGER NOT NULL, PRIMARY KEY(slot, observer, first_ns)) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE division(
+            correction_no INTEGER PRIMARY KEY REFERENCES correction, slot INTEGER NOT NULL, sightings TEXT NOT NULL,
+            parts TEXT NOT NULL, voided TEXT NOT NULL, added TEXT NOT NULL)""",
+    ),
 )

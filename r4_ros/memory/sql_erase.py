@@ -89,6 +89,7 @@ def _erase(file: Database) -> None:
     for number, entries in file.execute("SELECT correction_no, entries FROM correction"):
         if ids & set(json.loads(entries)):
             file.execute(_SAID, (number,))
+            file.execute("DELETE FROM division WHERE correction_no = ?", (number,))
     file.execute(_OBSERVED, (b"",))
     file.execute(f"DELETE FROM merge WHERE kept IN {_ERASED} OR merged IN {_ERASED}")
     for table in ("event", "crop", "stay", "sighting", "presence"):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
 
 from r4_ros.core.geometry import compose
-from r4_ros.core.model import NO_COVARIANCE, Anchor, CorrectionRecord, Embedding, Frame, Observation, View, Visibility
+from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Frame, Observation, View, Visibility
 from r4_ros.memory.anchor_records import PathRecord
-from r4_ros.memory.codec import unpack_box, unpack_depth, unpack_known_pose, unpack_matrix3, unpack_pose, unpack_vector
+from r4_ros.memory.codec import unpack_depth, unpack_known_pose, unpack_pose, unpack_vector
 from r4_ros.memory.sql import Database, Row
 from r4_ros.memory.sql_erase import ERASED
+from r4_ros.memory.sql_rows import observation_of
 from r4_ros.memory.sql_shifts import Shifts
 from r4_ros.memory.store import KeptFrame
 
@@ -98,22 +99,8 @@ class History:
         return since <= frame.stamp_ns <= until and map_id == frame.map_id
 
     def _observation(self, row: Row) -> Observation:
-        absent = row[5] == Visibility.ABSENT
-        return Observation(
-            index=row[1],
-            label=row[2],
-            box=unpack_box(row[3]),
-            position_covariance=NO_COVARIANCE if row[4] is None else unpack_matrix3(row[4]),
-            description=row[8],
-            attributes=tuple((name, value) for name, value in json.loads(row[9])),
-            label_embedding=self._vector(row[2]),
-            description_embedding=self._vector(row[8]),
-            visibility=Visibility(row[5]),
-            confidence=row[6],
-            track_id=row[7],
-            image=row[10],
-            entry_id=(row[11] or "") if absent else "",
-        )
+        told = observation_of(row[1:11], self._vector)
+        return replace(told, entry_id=row[11] or "") if told.visibility == Visibility.ABSENT else told
 
     def _vector(self, text: str) -> Embedding | None:
         """The vector kept for a text, the newest model's."""

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from r4_ros.core.geometry import compose
-from r4_ros.core.model import IDENTITY, Episode, EpisodeSource, Event, EventKind, Interval, Observation
+from r4_ros.core.model import (
+    IDENTITY,
+    NO_COVARIANCE,
+    Embedding,
+    Episode,
+    EpisodeSource,
+    Event,
+    EventKind,
+    Interval,
+    Observation,
+    Visibility,
+)
 from r4_ros.memory.anchor_records import Passed, TrailRecord
 from r4_ros.memory.codec import (
     dump,
@@ -17,12 +29,19 @@ from r4_ros.memory.codec import (
     pack_matrix3,
     pack_pose,
     pack_vec3,
+    unpack_box,
+    unpack_matrix3,
     unpack_pose,
     unpack_poses,
     unpack_vec3,
 )
 from r4_ros.memory.sql import Row
 from r4_ros.memory.store import StoredEpisode, StoredEvent
+
+EVENT = """INSERT INTO event(event_id, kind, slot, label, stamp_ns, earliest_ns, latest_ns, anchor_id, place,
+    from_anchor, from_place, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(event_id) DO UPDATE SET stamp_ns = excluded.stamp_ns, latest_ns = excluded.latest_ns,
+    anchor_id = excluded.anchor_id, place = excluded.place"""
 
 
 def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[Any, ...]:
@@ -41,6 +60,24 @@ def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[An
         o.description,
         dump(o.attributes),
         o.image,
+    )
+
+
+def observation_of(row: Row, vector: Callable[[str], Embedding | None]) -> Observation:
+    """What ``observation_row`` made a row of, from its index on; ``vector``: what is kept of what a text means."""
+    return Observation(
+        index=row[0],
+        label=row[1],
+        box=unpack_box(row[2]),
+        position_covariance=NO_COVARIANCE if row[3] is None else unpack_matrix3(row[3]),
+        description=row[7],
+        attributes=tuple((name, value) for name, value in json.loads(row[8])),
+        label_embedding=vector(row[1]),
+        description_embedding=vector(row[7]),
+        visibility=Visibility(row[4]),
+        confidence=row[5],
+        track_id=row[6],
+        image=row[9],
     )
 
 

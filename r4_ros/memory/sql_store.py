@@ -20,7 +20,7 @@ from r4_ros.memory.sql import SET_META, Database
 from r4_ros.memory.sql_coverage import CoverageTable
 from r4_ros.memory.sql_episodes import EpisodeTable
 from r4_ros.memory.sql_history import History
-from r4_ros.memory.sql_rows import event_row, observation_row, passed, stored_event, trail_record
+from r4_ros.memory.sql_rows import EVENT, event_row, observation_row, passed, stored_event, trail_record
 from r4_ros.memory.sql_upkeep import SqlUpkeep
 from r4_ros.memory.store import (
     AnchorRecord,
@@ -41,10 +41,6 @@ _FRAME = """INSERT INTO frame(frame_id, session_no, stamp_ns, stream_id, writer_
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PROLONG = "UPDATE frame SET until_ns = ? WHERE frame_id = ? AND until_ns < ?"
 _OBSERVATION = "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_EVENT = """INSERT INTO event(event_id, kind, slot, label, stamp_ns, earliest_ns, latest_ns, anchor_id, place,
-    from_anchor, from_place, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT(event_id) DO UPDATE SET stamp_ns = excluded.stamp_ns, latest_ns = excluded.latest_ns,
-    anchor_id = excluded.anchor_id, place = excluded.place"""
 _ABSENCE = """INSERT INTO found_absent VALUES (?, ?, ?, ?, ?) ON CONFLICT(slot, observer, first_ns)
     DO UPDATE SET count = excluded.count, enough = excluded.enough"""
 _TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor
@@ -93,7 +89,7 @@ class SqlStore(SqlUpkeep):
         self._entries.keep_vectors(observation for observation, _ in change.observations)
         frame_id = change.frame.frame_id
         self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
-        self._file.execute_many(_EVENT, [event_row(event) for event in change.events])
+        self._file.execute_many(EVENT, [event_row(event) for event in change.events])
         self._crops.add(change.crops, change.crop_budget)
         for merge in change.merges:
             self._merges.write(merge, change.revision)

@@ -9,16 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import FOREVER, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
+from r4_ros.core.model import FOREVER, MEMORY, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
 from r4_ros.memory import entry_json, sql_prune
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump
+from r4_ros.memory.division_records import KeptSighting
 from r4_ros.memory.merge_records import AnchorChange, MergeRecord
 from r4_ros.memory.sql import SET_META, Database, Row
 from r4_ros.memory.sql_columns import entry_batches, vector_batches
 from r4_ros.memory.sql_crops import CropTable
+from r4_ros.memory.sql_divisions import DivisionTable
 from r4_ros.memory.sql_entries import EntryTable
 from r4_ros.memory.sql_erase import ERASED, Erased, erase
 from r4_ros.memory.sql_merges import MergeTable
@@ -42,6 +44,7 @@ class SqlUpkeep:
         self._file = file
         self._entries = EntryTable(file)
         self._merges = MergeTable(file, self._entries)
+        self._divisions = DivisionTable(file)
         self._crops = CropTable(file)
         self._shifts = ShiftTable(file)
 
@@ -116,6 +119,10 @@ class SqlUpkeep:
                     self._merges.part(change.parted, r.correction_id)
                 if change.joined:
                     self._merges.join(change.joined)
+                if change.divided is not None:
+                    self._divisions.write(r.correction_id, change.divided)
+                if change.rejoined:
+                    self._divisions.take_back(change.rejoined)
                 self._write_revision(change.revision)
         except BaseException:
             self._entries.forget_unwritten()
@@ -134,17 +141,23 @@ class SqlUpkeep:
         )
 
     def _said(self) -> list[tuple[int, CorrectionRecord]]:
-        """All corrections but of what was erased, oldest first, each with the frame after which it was made."""
+        """What people corrected, but of what was erased, oldest first, each with the frame after which it was made.
+
+        Numbers are of those. What the memory itself found out isn't told, since whoever reads the frames finds it too;
+        where a person took that back, its entries say what.
+        """
         rows = self._file.execute(_RECORDS)
-        numbers = {row[0]: n for n, row in enumerate((r for r in rows if r[7] != ERASED), start=1)}
-        records = [(row[-1], _record(row)) for row in rows if row[0] in numbers]
-        return [
-            (
-                frame,
-                replace(r, correction=replace(r.correction, correction_id=numbers.get(r.correction.correction_id, 0))),
-            )
-            for frame, r in records
-        ]
+        kept = [(row[-1], _record(row)) for row in rows if row[7] != ERASED]
+        told = [(frame, r) for frame, r in kept if r.correction.source != MEMORY]
+        numbers = {r.correction_id: n for n, (_, r) in enumerate(told, start=1)}
+        found = {r.correction_id: r.correction for _, r in kept if r.correction.source == MEMORY}
+        result = []
+        for frame, r in told:
+            c = replace(r.correction, correction_id=numbers.get(r.correction.correction_id, 0))
+            if own := found.get(r.correction.correction_id):
+                c = replace(c, entry_id=own.entry_id, other_id=own.other_id)
+            result.append((frame, replace(r, correction=c)))
+        return result
 
     def erase(self, before_ns: int, only: Collection[str] = ()) -> Erased:
         """Erase for good what was forgotten before a time, or these entries of it; see ``sql_erase``."""
@@ -206,6 +219,10 @@ class SqlUpkeep:
     def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
         """Whether a frame in the interval has observations of entries of both groups of slots."""
         return self._merges.seen_together(agent_id, interval, slots, others)
+
+    def sightings(self, agent_id: str, interval: Interval, slots: Sequence[int], limit: int) -> list[KeptSighting]:
+        """The last ``limit`` kept sightings in the interval that were given to these slots, in the order they came."""
+        return self._divisions.sightings(agent_id, interval, slots, limit)
 
     def entry_batches(self) -> Iterator[EntryBatch]:
         """All entries but merged ones as columns, by slot."""

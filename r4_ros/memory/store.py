@@ -26,6 +26,7 @@ from r4_ros.core.model import (
 )
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord, Passed, PathRecord, TrailRecord
+from r4_ros.memory.division_records import Division, KeptSighting
 from r4_ros.memory.merge_records import AnchorChange, MergeChange, MergeRecord
 from r4_ros.memory.store_upkeep import StoreUpkeep
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
@@ -208,7 +209,8 @@ class CorrectionChange:
     """All that a person's correction changes; written in one transaction with the record of it.
 
     ``parted``: number of the merge that it takes apart; ``joined``: of one that it makes again (0: none). The second
-    of ``entries`` is the one that then is an entry again, or a part.
+    of ``entries`` is the one that then is an entry again, or a part. ``divided``: what the second of ``entries`` gets
+    of what was the first one's; ``rejoined``: number of the correction whose division it takes back (0: none).
     """
 
     revision: int
@@ -216,6 +218,8 @@ class CorrectionChange:
     entries: tuple[EntryChange, ...]
     parted: int = 0
     joined: int = 0
+    divided: Division | None = None
+    rejoined: int = 0
 
 
 class MemoryStore(StoreUpkeep, Protocol):
@@ -268,6 +272,9 @@ class MemoryStore(StoreUpkeep, Protocol):
 
     def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
         """Whether a frame in the interval has observations of entries of both groups of slots."""
+
+    def sightings(self, agent_id: str, interval: Interval, slots: Sequence[int], limit: int) -> list[KeptSighting]:
+        """The last ``limit`` kept sightings in the interval that were given to these slots, in the order they came."""
 
     def revision(self) -> int:
         """Revision of the last change written."""

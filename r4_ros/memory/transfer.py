@@ -120,6 +120,8 @@ class Importer:
         self._library, self._make_embedder, self._exported_too = library, embedder, exported_too
         self._embedder: Embedder | None = None
         self._ours = False
+        self._said: list[int] = []
+        """What the numbers of the stream's corrections are in this memory."""
         self._vectors: dict[str, Embedding | None] = {}
         self._held: dict[tuple[str, str], Float32Array] = {}
         self._sequences: dict[tuple[str, str, str], int] = {}
@@ -236,7 +238,9 @@ class Importer:
 
     def _correction(self, values: Json) -> None:
         said, stamp_ns = interchange_read.correction_from_json(values)
-        self._library.correct(said, stamp_ns)
+        if 0 < said.correction_id <= len(self._said):
+            said = replace(said, correction_id=self._said[said.correction_id - 1])
+        self._said.append(self._library.correct(said, stamp_ns).correction_id)
         self.done.corrections += 1
 
     def _path(self, values: Json) -> None:

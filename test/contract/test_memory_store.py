@@ -14,6 +14,7 @@ from r4_ros.core.errors import StoreError
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import (
     FOREVER,
+    MEMORY,
     Anchor,
     AttributeValue,
     Box,
@@ -42,6 +43,7 @@ from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.bulk import NO_VECTOR
 from r4_ros.memory.codec import as_stored
+from r4_ros.memory.division_records import Division
 from r4_ros.memory.merge_records import AnchorChange, MergeChange
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import (
@@ -406,6 +408,54 @@ def test_a_correction_is_written_with_what_it_changed_or_not_at_all(open_store: 
     assert [stored.entry.label for stored in again.entries()] == ["cup"]
     with pytest.raises(StoreError):
         again.write_correction(CorrectionChange(4, undo, ()))
+
+
+def test_an_entry_that_proved_to_be_two_is_divided_and_that_can_be_taken_back(open_store: OpenStore) -> None:
+    store = open_store()
+    first, second, part = (entry(slot, label_embedding=None) for slot in range(3))
+    views = [Observation(i, f"mug{i}", Box(Pose((i, 0, 0)), (1, 1, 1))) for i in range(4)]
+    absent = replace(views[3], visibility=Visibility.ABSENT)
+    events = tuple(event(f"e{slot}", slot, 5, 5, 5) for slot in (0, 1))
+    new = tuple(EntryChange(None, e) for e in (first, second, part))
+    seen = ((views[0], 0), (views[1], 1), (views[2], 2), (absent, 0))
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=new, events=events, observations=seen))
+    store.write_frame(change(2, 8, observations=((views[0], 0),)))
+    store.write_anchor_correction(
+        AnchorChange("r1", "x", 2, (), (), (MergeChange(EntryChange(first, first), part, 7, "x"),))
+    )
+    kept = store.sightings("r1", Interval(5, 9), [0, 2], 9)
+    assert [(k.key, k.stamp_ns, k.session, k.slot) for k in kept] == [
+        ((1, 0), 5, 0, 0),
+        ((1, 2), 5, 0, 2),
+        ((2, 0), 8, 0, 0),
+    ]
+    assert kept[0].observation == views[0] and kept[0].sensor_in_anchor == Pose((0.5, 0, 0)) and kept[0].anchor_id == 0
+    assert [k.key for k in store.sightings("r1", Interval(5, 9), [0, 2], 1)] == [(2, 0)]
+    assert store.sightings("r2", Interval(5, 9), [0], 9) == store.sightings("r1", Interval(6, 8), [0], 9) == []
+
+    def told(s: MemoryStore) -> Any:
+        owners = [(k.key, k.slot) for k in s.sightings("r1", Interval(5, 9), [0, 1, 2], 9)]
+        merged = [(m.merged_id, m.undone_by) for m in s.merges()]
+        return owners, [e.event.event_id for e in s.events()], s.merged(), merged, list(s.entries())
+
+    before = told(store)
+    less, more = (StoredEntry(e.slot, e.entry.evolve(count=n)) for e, n in ((first, 1), (second, 4)))
+    division = Division(1, ((1, 0, 0), (1, 2, 2)), (2,), ("e1",), (event("new", 1, 6, 6, 6),))
+    said = EntryCorrection(CorrectionKind.SPLIT, "id0", other_id="id1", at_ns=5, source=MEMORY)
+    record = CorrectionRecord(1, 77, said, ("id0", "id1"))
+    changes = (EntryChange(first, less), EntryChange(second, more))
+    store.write_correction(CorrectionChange(3, record, changes, divided=division))
+    store = reopened(open_store, store)
+    owners = [((1, 0), 1), ((1, 1), 1), ((1, 2), 1), ((2, 0), 0)]
+    assert told(store) == (owners, ["e0", "new"], [(2, "id2", 1)], [("id2", 1)], [less, more])
+    assert store.corrections() == [record] and store.corrected(1) == changes
+    undo = CorrectionRecord(2, 78, EntryCorrection(CorrectionKind.UNDO, "id0", correction_id=1), ("id0", "id1"))
+    back = (EntryChange(less, first), EntryChange(more, second))
+    store.write_correction(CorrectionChange(4, undo, back, rejoined=1))
+    store = reopened(open_store, store)
+    assert told(store) == before and said.divides
+    undone = replace(undo.correction, other_id="id1", correction_id=0)
+    assert [h.correction for h in store.history() if isinstance(h, CorrectionRecord)] == [undone]
 
 
 def test_history_is_what_was_written(store: MemoryStore) -> None:
