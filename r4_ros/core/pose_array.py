@@ -73,17 +73,25 @@ class PoseArray:
         return np.asarray(far | (2 * np.linalg.norm(turn[:, :3], axis=1) > tolerance))
 
 
+def _quadratic(*elements: str) -> FloatArray:
+    """[n, 16]: how twice these sums of products, as "+xy-zw", are made of all products of a quaternion's numbers."""
+    weights = np.zeros((len(elements), 4, 4))
+    for weight, text in zip(weights, elements, strict=True):
+        for sign, a, b in zip(text[::3], text[1::3], text[2::3], strict=True):
+            weight["xyzw".index(a), "xyzw".index(b)] = float(sign + "2")
+    return weights.reshape(-1, 16)
+
+
+_TURN = _quadratic("-yy-zz", "+xy-zw", "+xz+yw", "+xy+zw", "-xx-zz", "+yz-xw", "+xz-yw", "+yz+xw", "-xx-yy")
+_IDENTITY = np.eye(3).reshape(9, 1)
+
+
 def rotation_matrices(quaternions: FloatArray) -> FloatArray:
     """Rotations [n, 3, 3] of unit quaternions [n, 4] (x y z w)."""
-    x, y, z, w = np.asarray(quaternions, float).T
-    x2, y2, z2 = 2 * x, 2 * y, 2 * z
-    xx, yy, zz, xy, xz, yz = x * x2, y * y2, z * z2, x * y2, x * z2, y * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
-    rows = np.empty((3, 3, len(x)))
-    rows[0, 0], rows[1, 1], rows[2, 2] = 1 - (yy + zz), 1 - (xx + zz), 1 - (xx + yy)
-    rows[0, 1], rows[0, 2], rows[1, 2] = xy - wz, xz + wy, yz - wx
-    rows[1, 0], rows[2, 0], rows[2, 1] = xy + wz, xz - wy, yz + wx
-    return np.moveaxis(rows, -1, 0)
+    numbers = np.ascontiguousarray(np.asarray(quaternions, float).T)
+    products = (numbers[:, None] * numbers).reshape(16, -1)
+    turns: FloatArray = (_TURN @ products + _IDENTITY).reshape(3, 3, -1).transpose(2, 0, 1)
+    return turns
 
 
 def _multiply(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -120,7 +120,7 @@ class Ingest:
         gone = self._index.entries["gone"]
         came = [s.centre for s, slot in zip(seen, matched, strict=True) if slot is None or gone[slot]]
         looked = self._looked_before(came, context)
-        stays = self._merged_stays(seen, matched, context)
+        stays = self._merged_stays(seen, matched, context, working)
         slots, events, possible = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:
@@ -148,14 +148,15 @@ class Ingest:
         return slots, events
 
     def _merged_stays(
-        self, seen: Sequence[Seen], matched: Sequence[int | None], context: FrameContext
+        self, seen: Sequence[Seen], matched: Sequence[int | None], context: FrameContext, working: Working
     ) -> dict[int, Stay]:
         """By slot: the entry's last stay with its first sighting in this frame; a merged thing may be seen twice."""
         first: dict[int, Seen] = {}
         for s, slot in zip(seen, matched, strict=True):
             if slot is not None:
                 first.setdefault(slot, s)
-        stays = [stored.entry.stays[-1] for stored in self._cache.get_many(list(first))]
+        working.load(first)
+        stays = [working.get(slot).entry.stays[-1] for slot in first]
         return dict(zip(first, merged(stays, list(first.values()), context), strict=True))
 
     def _absent(

@@ -160,7 +160,8 @@ class Library(AnchorCorrectable, Episodic, Attachable):
             admission = self._sessions.admit(frame)
             if self._retention.is_gone(frame.agent_id, admission.session.session, frame.stamp_ns):
                 return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)  # it was known once
-            known = self._store.find_frame(frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
+            where = (frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
+            known = None if admission.newest else self._store.find_frame(*where)
             frame_id, indices = known or (self._next_frame, frozenset())
             told = (o for o in frame.observations if not o.is_hidden_entry)  # that a place is hidden changes nothing
             observations = sorted((o for o in told if o.index not in indices), key=lambda o: o.index)

@@ -36,13 +36,14 @@ def own_map(agent_id: str, session: int) -> str:
 class Admission:
     """Where a frame belongs; what is known of its session and writer once it is stored.
 
-    ``era_start``: number of the first session of the same era.
+    ``era_start``: number of the first session of the same era. ``newest``: later than all that is known of its session.
     """
 
     session: SessionRecord
     writer: WriterRecord
     map_id: str
     era_start: int
+    newest: bool
 
 
 class Sessions:
@@ -78,6 +79,7 @@ class Sessions:
             )
         writer = self._writer_of(frame)
         session = self._sessions[frame.agent_id][writer.session] if writer else self._session_for(frame)
+        newest = frame.stamp_ns > session.newest_ns
         session = replace(
             session,
             first_ns=min(session.first_ns, frame.stamp_ns),
@@ -90,7 +92,8 @@ class Sessions:
             writer = replace(writer, newest_sequence=frame.sequence, newest_ns=frame.stamp_ns)
         known = self._sessions.get(frame.agent_id, ())
         era_start = next((s.session for s in known if s.era == session.era), session.session)
-        return Admission(session, writer, frame.map_id or own_map(frame.agent_id, session.session), era_start)
+        map_id = frame.map_id or own_map(frame.agent_id, session.session)
+        return Admission(session, writer, map_id, era_start, newest)
 
     def _writer_of(self, frame: Frame) -> WriterRecord | None:
         """The record that this frame falls under; None: it begins a new one."""

@@ -63,6 +63,7 @@ class SqlStore(SqlUpkeep):
         self._episodes = EpisodeTable(self._file)
         self._coverage = CoverageTable(self._file)
         self._session_numbers: dict[tuple[str, int], int] = {}
+        self._writer_numbers: dict[tuple[Any, ...], int] = {}
         self._streams: dict[tuple[Any, ...], int] = {}
 
     def write_frame(self, change: FrameChange) -> None:
@@ -73,8 +74,8 @@ class SqlStore(SqlUpkeep):
         except BaseException:
             self._entries.forget_unwritten()
             self._crops.forget_unwritten()
-            self._session_numbers.clear()
-            self._streams.clear()
+            for numbers in (self._session_numbers, self._writer_numbers, self._streams):
+                numbers.clear()
             raise
 
     def _write_frame(self, change: FrameChange) -> None:
@@ -102,14 +103,20 @@ class SqlStore(SqlUpkeep):
 
     def _write_session(self, session: SessionRecord) -> int:
         key = (session.agent_id, session.session)
-        self._file.execute(
+        if key in self._session_numbers:
+            number = self._session_numbers[key]
+            self._file.execute(
+                "UPDATE session SET first_ns = ?, newest_ns = ? WHERE session_no = ?",
+                (session.first_ns, session.newest_ns, number),
+            )
+            return number
+        [(number,)] = self._file.execute(
             "INSERT INTO session(agent_id, session, era, first_ns, newest_ns) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT(agent_id, session) DO UPDATE SET newest_ns = excluded.newest_ns, first_ns = excluded.first_ns",
+            "ON CONFLICT(agent_id, session) DO UPDATE SET newest_ns = excluded.newest_ns, first_ns = excluded.first_ns "
+            "RETURNING session_no",
             (*key, session.era, session.first_ns, session.newest_ns),
         )
-        if key not in self._session_numbers:
-            self._session_numbers[key] = self._session_number(*key)
-        return self._session_numbers[key]
+        return self._session_numbers.setdefault(key, int(number))
 
     def _session_number(self, agent_id: str, session: int) -> int:
         rows = self._file.execute(
@@ -118,23 +125,22 @@ class SqlStore(SqlUpkeep):
         return int(rows[0][0]) if rows else -1
 
     def _write_writer(self, w: WriterRecord) -> int:
+        key = (w.agent_id, w.camera, w.writer, w.writer_session, w.first_sequence)
+        if key in self._writer_numbers:
+            number = self._writer_numbers[key]
+            self._file.execute(
+                "UPDATE writer SET newest_sequence = ?, newest_ns = ? WHERE writer_no = ?",
+                (w.newest_sequence, w.newest_ns, number),
+            )
+            return number
         [(number,)] = self._file.execute(
             "INSERT INTO writer(agent_id, camera, writer, writer_session, first_sequence, session, newest_sequence, "
             "newest_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT"
             "(agent_id, camera, writer, writer_session, first_sequence) DO UPDATE SET "
             "newest_sequence = excluded.newest_sequence, newest_ns = excluded.newest_ns RETURNING writer_no",
-            (
-                w.agent_id,
-                w.camera,
-                w.writer,
-                w.writer_session,
-                w.first_sequence,
-                w.session,
-                w.newest_sequence,
-                w.newest_ns,
-            ),
+            (*key, w.session, w.newest_sequence, w.newest_ns),
         )
-        return int(number)
+        return self._writer_numbers.setdefault(key, int(number))
 
     def _write_anchor(self, record: AnchorRecord) -> None:
         a = record.anchor

@@ -28,6 +28,7 @@ from r4_ros.core.model import (
     Matrix3,
     Observation,
     Pose,
+    Quat,
     Stay,
     Vec3,
     Visibility,
@@ -42,6 +43,7 @@ _LEAST_GAIN = 0.05
 _GROWTH = 0.5
 _SAME_SIZE = 0.25
 _TOLERANCE_M = 0.02
+_EYE = np.eye(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     new = _Views.of(seen)
     old = rotation @ _squares([stay.position_covariance for stay in stays]) @ _transposed(rotation)
     gain = old @ np.linalg.inv(old + new.covariance)
-    fused = _transposed(rotation) @ _possible((np.eye(3) - gain) @ old) @ rotation
+    fused = _transposed(rotation) @ _possible((_EYE - gain) @ old) @ rotation
     share = np.maximum(1 / (known + 1), _LEAST_GAIN)
     across = share * _across(new.centre, context.sensor)
     like = same_size(high - low, new.extent) & (known > 0) & whole
@@ -168,20 +170,20 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     low, high = np.where(like, averaged[0], low), np.where(like, averaged[1], high)
     low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
     low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
-    centres = (_transposed(rotation) @ ((low + high) / 2 - position)[..., None])[..., 0].tolist()
-    extents, covariances = (high - low).tolist(), _singles(fused)
+    centres = (_transposed(rotation) @ ((low + high) / 2 - position)[..., None])[..., 0]
     turns = {stay.anchor_id: quat_conjugate(context.anchor_of(stay).pose_in_map.orientation) for stay in stays}
+    boxes = _single_boxes(centres, [turns[stay.anchor_id] for stay in stays], high - low)
     return [
         Stay(
             stay.interval,
             stay.anchor_id,
-            single(Box(Pose(tuple(centre), turns[stay.anchor_id]), tuple(extent))),
+            box,
             covariance if s.whole else stay.position_covariance,
             stay.count + 1,
             stay.whole + int(s.whole),
             stay.revision,
         )
-        for stay, s, centre, extent, covariance in zip(stays, seen, centres, extents, covariances, strict=True)
+        for stay, s, box, covariance in zip(stays, seen, boxes, _singles(fused), strict=True)
     ]
 
 
@@ -253,8 +255,9 @@ def _across(centres: FloatArray, sensor: Vec3) -> FloatArray:
     Along the line of sight only the near side is seen.
     """
     sight = centres - np.asarray(sensor)
-    along = sight / np.maximum(np.linalg.norm(sight, axis=1, keepdims=True), 1e-9)
-    return np.asarray(np.clip(1 - 2 * along**2, 0, 1))
+    squares = sight * sight
+    along2 = squares / np.maximum(squares.sum(axis=1, keepdims=True), 1e-18)
+    return np.asarray(np.maximum(1 - 2 * along2, 0))
 
 
 def _squares(covariances: Sequence[Matrix3]) -> FloatArray:
@@ -271,14 +274,20 @@ def _singles(covariances: FloatArray) -> list[Matrix3]:
     return cast(list[Matrix3], list(map(tuple, symmetric.tolist())))
 
 
+def _single_boxes(centres: FloatArray, turns: Sequence[Quat], extents: FloatArray) -> list[Box]:
+    """Boxes with their numbers rounded likewise."""
+    x, q, e = (np.asarray(part, np.float32).tolist() for part in (centres, turns, extents))
+    return [Box(Pose(tuple(a), tuple(b)), tuple(c)) for a, b, c in zip(x, q, e, strict=True)]
+
+
 def _possible(covariances: FloatArray) -> FloatArray:
     """Symmetric, and no variance below a square centimetre: a place is never known better."""
     symmetric = (covariances + _transposed(covariances)) / 2
     lacking = np.maximum(_LEAST_VARIANCE - np.diagonal(symmetric, axis1=1, axis2=2), 0)
-    return np.asarray(symmetric + lacking[..., None] * np.eye(3))
+    return np.asarray(symmetric + lacking[..., None] * _EYE)
 
 
 def _usable(covariances: FloatArray) -> FloatArray:
     """Possible ones; where nothing is given, that of an unknown place."""
-    given = np.abs(covariances).max(axis=(1, 2), keepdims=True) > 0
-    return _possible(np.where(given, covariances, np.eye(3) * _UNKNOWN_VARIANCE))
+    given = covariances.any(axis=(1, 2), keepdims=True)
+    return _possible(np.where(given, covariances, _EYE * _UNKNOWN_VARIANCE))

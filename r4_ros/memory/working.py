@@ -25,13 +25,12 @@ class EntryCache:
 
     def get_many(self, slots: Collection[int]) -> list[StoredEntry]:
         """The entries of existing slots, in the given order; from the store at once where they aren't here."""
-        found = {slot: self._entries[slot] for slot in slots if slot in self._entries}
-        missing = [slot for slot in slots if slot not in found]
-        if missing:
-            found.update((stored.slot, stored) for stored in self._store.entries(missing))
-        for slot in slots:
-            self.put(found[slot])
-        return [found[slot] for slot in slots]
+        missing = [slot for slot in slots if slot not in self._entries]
+        read = {stored.slot: stored for stored in self._store.entries(missing)} if missing else {}
+        found = [self._entries.get(slot) or read[slot] for slot in slots]
+        for stored in found:
+            self.put(stored)
+        return found
 
     def put(self, stored: StoredEntry) -> None:
         """Take over an entry as it is now."""
@@ -47,12 +46,19 @@ class Working:
     def __init__(self, cache: EntryCache, next_slot: int) -> None:
         self._cache = cache
         self._next_slot = next_slot
-        self._before: dict[int, StoredEntry | None] = {}
+        self._before: dict[int, StoredEntry | None] = {}  # None: new
         self._after: dict[int, StoredEntry] = {}
+
+    def load(self, slots: Collection[int]) -> None:
+        """Have these entries at hand, which this frame hasn't changed yet."""
+        self._before.update(zip(slots, self._cache.get_many(slots), strict=True))
 
     def get(self, slot: int) -> StoredEntry:
         """An entry as this frame has left it so far."""
-        return self._after[slot] if slot in self._after else self._cache.get(slot)
+        stored = self._after.get(slot) or self._before.get(slot)
+        if stored is None:
+            stored = self._before[slot] = self._cache.get(slot)
+        return stored
 
     def new_slot(self) -> int:
         """The slot of a new entry."""
@@ -64,7 +70,7 @@ class Working:
     def put(self, stored: StoredEntry) -> None:
         """Change an entry, or add one in a new slot."""
         if stored.slot not in self._before:
-            self._before[stored.slot] = self._cache.get(stored.slot)
+            self.load((stored.slot,))
         self._after[stored.slot] = stored
 
     def added(self) -> list[StoredEntry]:
