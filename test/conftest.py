@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import Server, why_not
 
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"  # read when the message classes are imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,6 +30,29 @@ def ros_domain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         os.environ["ROS_HOME"] = str(tmp_path_factory.mktemp("ros_home"))
         prepare()
         yield int(domain)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server, started once; what is killed and stopped is a server of the test's own."""
+    server = _server(safe=False)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def own_postgres_server() -> Iterator[Server]:
+    """One that may be killed: it flushes what it commits."""
+    server = _server(safe=True)
+    yield server
+    server.close()
+
+
+def _server(safe: bool) -> Server:
+    pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
+    if reason := why_not():
+        pytest.skip(reason)
+    return Server(safe)
 
 
 def wait_for(condition: Callable[[], Any], timeout_s: float = 20.0) -> Any:

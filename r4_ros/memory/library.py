@@ -41,7 +41,6 @@ from r4_ros.memory.retention import Retention
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission, Sessions
-from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.steadiness import Steadiness
 from r4_ros.memory.store import (
     FrameChange,
@@ -50,19 +49,20 @@ from r4_ros.memory.store import (
     StoredView,
 )
 from r4_ros.memory.store_upkeep import Dropped
+from r4_ros.memory.stores import open_store
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.vector_model import VectorModel
 from r4_ros.memory.working import EntryCache
 
 
 def open_library(
-    path: str | Path, config: MemoryConfig, embedder: Embedder | None = None, read_only: bool = False
+    database: str | Path, config: MemoryConfig, embedder: Embedder | None = None, read_only: bool = False
 ) -> Library:
-    """Open the memory in a SQLite file, or begin one. Raises StoreError, SchemaError.
+    """Open the memory in a SQLite file, or in PostgreSQL by its URL, or begin one. Raises StoreError, SchemaError.
 
     Raises InvalidArgument where it holds vectors of another model than the embedder's, unless it is only read.
     """
-    return Library(SqliteStore(path, config.durability, read_only), config, embedder)
+    return Library(open_store(database, config.durability, read_only), config, embedder)
 
 
 class Library(AnchorCorrectable, Episodic, Attachable):

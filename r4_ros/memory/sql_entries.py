@@ -105,7 +105,7 @@ class EntryTable:
 
     def read(self, slots: Collection[int] | None = None, also_merged: bool = False) -> Iterator[StoredEntry]:
         """Whole entries by slot, ascending; None: all. Without merged ones, unless these are asked for too."""
-        which = "1" if also_merged else "merged_into IS NULL"
+        which = "TRUE" if also_merged else "merged_into IS NULL"
         if slots is None:
             yield from self._read(self._file.iterate(f"{_SELECT} {which} ORDER BY slot"), self._parts.read(None))
             return

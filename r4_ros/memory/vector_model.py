@@ -13,7 +13,7 @@ from r4_ros.core.ports import Embedder
 class VectorModel:
     """``stored``: models of the vectors on disk. Raises InvalidArgument where others would be written beside them."""
 
-    def __init__(self, stored: Iterable[str], embedder: Embedder | None, path: Path, read_only: bool) -> None:
+    def __init__(self, stored: Iterable[str], embedder: Embedder | None, path: Path | str, read_only: bool) -> None:
         self._names = set(stored)
         self._path = path
         if embedder is None:

@@ -45,7 +45,6 @@ from r4_ros.memory.bulk import NO_VECTOR
 from r4_ros.memory.codec import as_stored
 from r4_ros.memory.division_records import Division
 from r4_ros.memory.merge_records import AnchorChange, MergeChange
-from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import (
     AnchorRecord,
     CorrectionChange,
@@ -64,21 +63,22 @@ from r4_ros.memory.store import (
 )
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
+from r4_ros.memory.stores import open_store as open_any_store
 
 S = 1_000_000_000
 TURN = (0.0, 0.0, 0.6, 0.8)
-STORES: dict[str, Callable[..., MemoryStore]] = {
-    "sqlite": lambda folder, **more: SqliteStore(folder / "memory.db", **more)
-}
 OpenStore = Callable[..., MemoryStore]
 
 
-@pytest.fixture(params=list(STORES))
+@pytest.fixture(params=["sqlite", "postgres"])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
     opened: list[MemoryStore] = []
+    database: Path | str = tmp_path / "memory.db"
+    if request.param == "postgres":
+        database = request.getfixturevalue("postgres_server").database()
 
     def make(**more: Any) -> MemoryStore:
-        opened.append(STORES[request.param](tmp_path, **more))
+        opened.append(open_any_store(database, **more))
         return opened[-1]
 
     yield make

@@ -30,7 +30,7 @@ ROS = ("rclpy", "*_msgs", "*_interfaces", "tf2_ros", "tf2_py", "rosgraph*", "r4_
 ROS_ROOMS = {"nodes", "bridges"}
 ONE_MODULE = {
     "sqlite3": "r4_ros.memory.sqlite_file",
-    "psycopg": None,
+    "psycopg": "r4_ros.memory.postgres_database",
     "faiss": None,
     "tf2_py": "r4_ros.nodes.tf",
     "tf2_ros": "r4_ros.nodes.tf",

@@ -1,0 +1,376 @@
+"""One PostgreSQL database of ours: connecting, migrating, transactions, check, with errors a person can act on.
+
+The only module that imports psycopg. What a finished transaction wrote survives a crash of the server and power loss.
+A lost connection is made again, with growing pauses; whether a transaction that was being committed when it broke was
+committed is asked of the server afterwards, so nothing is written twice and nothing that was acknowledged is lost.
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8BinaryDumper
+
+from r4_ros.core.errors import InvalidArgument, StoreError, StoreOutdated
+from r4_ros.memory.postgres_errors import advice
+from r4_ros.memory.postgres_schema import KIND, STEPS, TABLES, missing
+from r4_ros.memory.postgres_sql import USED, USED_INSIDE, has_rows, translated, without_secrets
+from r4_ros.memory.sql import Row
+
+Result = TypeVar("Result")
+
+OLDEST_SERVER = 150000
+CONNECT_S = 5
+"""How long to wait for a server that doesn't answer."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
+"""Between attempts to connect again; each pause is twice the last one."""
+IN_DOUBT_S = 30.0
+"""How long a transaction whose end wasn't heard of waits for the server to come back."""
+_PORTION = 4096
+_LOCK = 0x52344D45  # 'R4ME': the lock of the one who writes
+_STATEMENTS = (
+    "SELECT pg_catalog.set_config('search_path', 'public', false)",
+    "SET lock_timeout = '10s'",
+    "SET idle_in_transaction_session_timeout = '10min'",
+)
+
+
+class PostgresDatabase:
+    """An open database; made by ``open_postgres``. Safe to use from several threads: they take turns."""
+
+    numbers = (
+        "(SELECT ordinality AS key, CAST(item AS bigint) AS value "
+        "FROM json_array_elements_text(CAST(:numbers AS json)) WITH ORDINALITY AS given(item, ordinality)) node"
+    )
+
+    def __init__(self, url: str, read_only: bool) -> None:
+        self.path = without_secrets(url)
+        self.read_only = read_only
+        self._url = url
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._inside = False  # a transaction for reading
+        self._names = itertools.count()
+        self._pause, self._not_before = FIRST_PAUSE_S, 0.0
+        self._epoch = 0  # how often the database was opened for writing, as of our own opening
+        self._in_doubt: str | None = None
+        self._outdated = ""
+        self._closed = False
+        self._connection = self._connect()
+
+    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
+        """Run one statement and return all its rows; in a transaction, what has none isn't waited for."""
+        query = translated(sql)
+        with self._lock, self._errors():
+            if self._depth:
+                cursor = self._connection.execute(query, parameters, binary=True)
+                return cursor.fetchall() if has_rows(sql) else []
+            return self._again(lambda: self._fetch(query, parameters))
+
+    def _fetch(self, query: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Row]:
+        cursor = self._connection.execute(query, parameters, binary=True)
+        return cursor.fetchall() if cursor.description is not None else []
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row, not waiting for each; inside a transaction."""
+        with self._lock, self._errors():
+            self._connection.cursor().executemany(translated(sql), list(rows))
+
+    def iterate(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
+        """The rows of one statement in portions, for tables that are too large for a list."""
+        if self._depth:
+            yield from self.execute(sql, parameters)
+            return
+        with self._lock, self._errors():
+            cursor = self._again(lambda: self._declare(sql, parameters))
+        try:
+            while True:
+                with self._lock, self._errors():
+                    rows = cursor.fetchmany(_PORTION)
+                if not rows:
+                    return
+                yield from rows
+        finally:
+            with self._lock, suppress(psycopg.Error):
+                cursor.close()
+
+    def _declare(self, sql: str, parameters: Sequence[Any]) -> psycopg.ServerCursor[Row]:
+        hold = not self._inside
+        cursor = self._connection.cursor(f"r4_{next(self._names)}", binary=True, withhold=hold, scrollable=False)
+        return cursor.execute(translated(sql), parameters)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; on return the content is on disk. Nested ones belong to the outermost. Raises StoreError."""
+        with self._lock, self._errors():
+            if self._depth:
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+                return
+            self._again(lambda: self._connection.execute("BEGIN"))
+            self._depth = 1
+            try:
+                with self._connection.pipeline():
+                    number = self._connection.execute("SELECT pg_current_xact_id()::text")
+                    yield
+                self._commit(number.fetchall()[0][0])
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._depth = 0
+
+    def _commit(self, number: str) -> None:
+        try:
+            self._connection.execute("COMMIT")
+        except psycopg.OperationalError:
+            if not self._connection.closed or not self._was_committed(number):
+                raise
+
+    def _was_committed(self, number: str) -> bool:
+        """Wait for the server, and ask it what became of the transaction that nobody heard the end of."""
+        until = time.monotonic() + IN_DOUBT_S
+        while True:
+            try:
+                self._connect_again()
+                return _committed(self._connection, number)
+            except (psycopg.Error, StoreError):
+                if self._outdated or time.monotonic() > until:
+                    self._in_doubt = number
+                    raise
+                time.sleep(max(0.0, self._not_before - time.monotonic()))
+
+    def _roll_back(self) -> None:
+        with suppress(psycopg.Error):
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is read in it is of one moment, whoever writes meanwhile. Raises StoreError."""
+        with self._lock, self._errors():
+            self._again(lambda: self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+            self._inside = True
+            try:
+                yield
+            finally:
+                self._inside = False
+                self._roll_back()
+
+    @contextmanager
+    def overwriting(self) -> Iterator[None]:
+        """What is deleted in it doesn't stay behind in the tables; the server's log and its archive are its own."""
+        yield
+        self.vacuum()
+
+    def vacuum(self) -> None:
+        """Give free room back to the disk; needs room for a copy meanwhile. Raises StoreError."""
+        for table in TABLES:
+            self.execute(f"VACUUM (FULL, ANALYZE) {table}")
+
+    def reindex(self) -> None:
+        """Make the indexes anew from the tables, and what the query planner knows of them. Raises StoreError."""
+        for table in TABLES:
+            self.execute(f"REINDEX TABLE {table}")
+            self.execute(f"ANALYZE {table}")
+
+    def backup(self, target: str | Path) -> int:
+        """A consistent copy by the server's own pg_dump while writing goes on; back with pg_restore.
+
+        Returns its size in bytes. Raises StoreError, also where pg_dump isn't installed here.
+        """
+        target = Path(target)
+        part = target.with_name(target.name + ".part")
+        command = ["pg_dump", "--format=custom", f"--file={part}", self._url]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError:
+            raise StoreError(
+                f"{self.path}: a database on a server is copied by its own pg_dump, which isn't installed here: "
+                "apt-get install postgresql-client; or r4 db export writes it as JSON Lines"
+            ) from None
+        if done.returncode:
+            part.unlink(missing_ok=True)
+            raise StoreError(f"{self.path}: pg_dump couldn't copy it ({' '.join(done.stderr.split())})")
+        part.replace(target)
+        return target.stat().st_size
+
+    def problems(self) -> list[str]:
+        """What a check finds: rows that can't be read, or that refer to nothing; empty: sound."""
+        found = []
+        for table in TABLES:
+            try:
+                self.execute(f"SELECT sum(length(CAST(t AS text))) FROM {table} t")
+            except StoreError as error:
+                found.append(str(error))
+        try:
+            rows = self.execute(
+                "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE NOT convalidated UNION ALL "
+                "SELECT indrelid::regclass::text, indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
+            )
+        except StoreError as error:
+            return [*found, str(error)]
+        return found + [f"table {table}: {name} doesn't hold" for table, name in rows]
+
+    def size_bytes(self) -> int:
+        """Size on the server's disk, without its log."""
+        return int(self.execute("SELECT pg_database_size(current_database())")[0][0])
+
+    def used_bytes(self) -> int:
+        """Size without room that is free again, estimated: rows, and what they took when they were last analysed."""
+        return int(self.execute(USED if self._depth == 0 else USED_INSIDE)[0][0])
+
+    def close(self) -> None:
+        """Release it. Calling it again does nothing."""
+        with self._lock:
+            self._closed = True
+            self._connection.close()
+
+    # Connections.
+
+    def _connect(self) -> psycopg.Connection[Row]:
+        options = "-c default_transaction_read_only=on" if self.read_only else ""
+        ours: dict[str, Any] = {"application_name": "r4_ros", "connect_timeout": CONNECT_S, "keepalives_idle": 10}
+        given = {name: value for name, value in ours.items() if name not in conninfo_to_dict(self._url)}
+        connection = psycopg.connect(self._url, autocommit=True, options=options, **given)
+        connection.adapters.register_dumper(int, Int8BinaryDumper)
+        connection.prepare_threshold = 2
+        for statement in _STATEMENTS:
+            connection.execute(statement)
+        return connection
+
+    def _again(self, action: Callable[[], Result]) -> Result:
+        """Run what changes nothing; where the connection was lost, once more on a new one."""
+        if self._closed:
+            raise StoreError(f"{self.path}: the database was closed already")
+        if self._outdated:
+            raise StoreOutdated(self._outdated)
+        if not self._connection.closed:
+            try:
+                return action()
+            except psycopg.OperationalError:
+                if self._inside or not self._connection.closed:
+                    raise
+        self._connect_again()
+        if self._outdated:
+            raise StoreOutdated(self._outdated)
+        return action()
+
+    def _connect_again(self) -> None:
+        if time.monotonic() < self._not_before:
+            raise StoreError(f"{self.path}: the connection to the server was lost, it is tried again soon")
+        try:
+            self._connection = self._connect()
+            if not self.read_only:
+                self._resume()
+        except (psycopg.Error, StoreError):
+            self._connection.close()
+            self._not_before = time.monotonic() + self._pause
+            self._pause = min(2 * self._pause, LONGEST_PAUSE_S)
+            raise
+        self._pause, self._not_before = FIRST_PAUSE_S, 0.0
+
+    def _resume(self) -> None:
+        """Be the one who writes again, unless somebody else was since; tell what became of the open transaction."""
+        self._take_lock()
+        rows = self._fetch("SELECT value FROM meta WHERE name = 'opened'", ())
+        if rows != [(self._epoch,)]:
+            self._outdated = f"{self.path}: another process wrote to this database meanwhile; open it anew"
+            raise StoreOutdated(self._outdated)
+        if self._in_doubt is not None:
+            if _committed(self._connection, self._in_doubt):
+                self._outdated = f"{self.path}: more was written than was heard of; open it anew"
+            self._in_doubt = None
+
+    def _take_lock(self) -> None:
+        if self._fetch("SELECT pg_try_advisory_lock(%s)", (_LOCK,)) != [(True,)]:
+            raise StoreError(
+                f"{self.path}: another process is writing to this database; stop it, use another one, or open it "
+                "read-only"
+            )
+
+    def open(self) -> None:
+        """Bring it to the newest schema and become the one who writes, or check that it can be read."""
+        with self._errors():
+            if self._connection.info.server_version < OLDEST_SERVER:
+                raise StoreError(f"{self.path}: PostgreSQL {OLDEST_SERVER // 10000} or newer is needed")
+            if not self.read_only:
+                self._take_lock()
+            self._migrate()
+            if not self.read_only:
+                rows = self._fetch(
+                    "INSERT INTO meta VALUES ('opened', 1) ON CONFLICT(name) DO UPDATE SET value = meta.value + 1 "
+                    "RETURNING value",
+                    (),
+                )
+                self._epoch = rows[0][0]
+
+    def _migrate(self) -> None:
+        tables = {row[0] for row in self._fetch("SELECT tablename::text FROM pg_tables WHERE schemaname='public'", ())}
+        done = self._fetch("SELECT kind, step FROM r4_schema ORDER BY step_no", ()) if "r4_schema" in tables else []
+        for name in missing(self.path, tables, done, self.read_only):
+            with self._connection.transaction():
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS r4_schema(step_no BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+                    "kind TEXT NOT NULL, step TEXT NOT NULL UNIQUE, at TIMESTAMPTZ NOT NULL DEFAULT now())"
+                )
+                for statement in STEPS[name]:
+                    self._connection.execute(statement.encode())
+                self._connection.execute("INSERT INTO r4_schema(kind, step) VALUES (%s, %s)", (KIND, name))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise advice(self.path, error.sqlstate, str(error)) from error
+
+
+def open_postgres(url: str, read_only: bool = False) -> PostgresDatabase:
+    """Open a database of ours by its URL, make its tables where there are none, and bring it to the newest schema.
+
+    One process writes; others read (``read_only``), also meanwhile. The password comes from PGPASSWORD, PGPASSFILE or
+    ~/.pgpass, never from the URL; TLS as libpq does it (``?sslmode=verify-full&sslrootcert=FILE``).
+
+    Raises SchemaError where its schema is newer or not ours, InvalidArgument for a URL that can't be, StoreError.
+    """
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise InvalidArgument(f"'{without_secrets(url)}' is no PostgreSQL URL: {error}") from None
+    if given.get("password"):
+        raise InvalidArgument(
+            "a password doesn't belong into a URL, which ends up in logs and process lists: give it in PGPASSWORD, or "
+            "in a file named by PGPASSFILE (a line HOST:PORT:DATABASE:USER:PASSWORD, readable by you alone)"
+        )
+    try:
+        opened = PostgresDatabase(url, read_only)
+    except psycopg.Error as error:
+        raise advice(without_secrets(url), error.sqlstate, str(error)) from error
+    try:
+        opened.open()
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _committed(connection: psycopg.Connection[Row], number: str) -> bool:
+    """What became of a transaction; one that the server knows nothing of never was."""
+    try:
+        row = connection.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+    except psycopg.DataError:
+        return False
+    return row is not None and row[0] == "committed"

@@ -1,0 +1,35 @@
+"""Which store a memory's database is: a SQLite file by its path, PostgreSQL by its URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from r4_ros.core.errors import Unavailable
+from r4_ros.memory.sql_store import SqlStore
+from r4_ros.memory.sqlite_store import SqliteStore
+
+_SCHEMES = ("postgresql://", "postgres://")
+
+
+def is_url(database: str | Path) -> bool:
+    """Whether it names a database on a server."""
+    return isinstance(database, str) and database.startswith(_SCHEMES)
+
+
+def exists(database: str | Path) -> bool:
+    """Whether there is such a file; of a server that is known when it is opened."""
+    return is_url(database) or Path(database).is_file()
+
+
+def open_store(database: str | Path, durability: str = "normal", read_only: bool = False) -> SqlStore:
+    """Open the store of a memory. ``durability`` is a SQLite file's; PostgreSQL always flushes what it commits.
+
+    Raises StoreError, SchemaError, InvalidArgument for a URL that can't be, and Unavailable without psycopg.
+    """
+    if not is_url(database):
+        return SqliteStore(database, durability, read_only)
+    try:
+        from r4_ros.memory.postgres_store import PostgresStore
+    except ImportError as error:
+        raise Unavailable(f"a memory on PostgreSQL needs psycopg: pip install 'psycopg[binary]' ({error})") from None
+    return PostgresStore(str(database), read_only)
