@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 NAMES = ("black", "gray", "white", "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
-MAX_SAMPLES = 200
+MAX_SAMPLES = 120
 SHADOW, HIGHLIGHT = 0.3, 0.95  # pixels darker or brighter than these quantiles don't count
 
 
@@ -27,22 +26,19 @@ def color_names(samples: Sequence[npt.NDArray[np.uint8]], white: float = 100.0) 
     samples: RGB, uint8 [n, 3] each. All are measured in one go.
     """
     samples = [pixels[:: max(1, len(pixels) // MAX_SAMPLES)] for pixels in samples]
-    ends = np.cumsum([0, *(len(pixels) for pixels in samples)])
-    if not ends[-1]:
+    counts = np.array([len(pixels) for pixels in samples], np.intp)
+    if not counts.any():
         return [""] * len(samples)
     lab = _lab(np.concatenate(samples)[:, None])
-    named = _classify(lab, white)
-    names: list[str] = []
-    for start, end in pairwise(ends):
-        if start == end:
-            names.append("")
-            continue
-        order = np.argsort(lab[start:end, 0], kind="stable")
-        dark = int(len(order) * SHADOW)
-        lit = order[dark : max(int(len(order) * HIGHLIGHT), dark + 1)]
-        votes = np.bincount(named[start:end][lit], minlength=len(NAMES))
-        names.append(NAMES[int(np.argmax(votes))])
-    return names
+    owner = np.repeat(np.arange(len(samples)), counts)
+    order = np.argsort(owner * 1000.0 + lab[:, 0], kind="stable")  # each sample's pixels by lightness
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    dark = (counts * SHADOW).astype(np.intp)
+    bright = np.maximum((counts * HIGHLIGHT).astype(np.intp), dark + 1)
+    lit = order[(rank >= dark[owner]) & (rank < bright[owner])]
+    votes = np.bincount(owner[lit] * len(NAMES) + _classify(lab[lit], white), minlength=len(samples) * len(NAMES))
+    commonest = votes.reshape(len(samples), -1).argmax(axis=1)
+    return [NAMES[name] if count else "" for name, count in zip(commonest.tolist(), counts.tolist(), strict=True)]
 
 
 def _lab(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:

@@ -1,26 +1,31 @@
-"""From a mask and depth to a box in space: centre, extent, covariance and whether all of it was in view."""
+"""From masks and depth to boxes in space: centre, extent, covariance and whether all of it was in view.
+
+All masks of a frame are lifted at once: each gives at most ``MOST_POINTS`` points, and what is computed of them is
+computed on arrays [m masks, n points], filled up with NaN.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import quat_conjugate, rotation_matrix, vec3
-from r4_ros.core.model import Box, Float32Array, FloatArray, Intrinsics, Matrix3, Pose, Quat, Visibility
+from r4_ros.core.geometry import quat_conjugate, rotation_matrix
+from r4_ros.core.model import Box, Float32Array, FloatArray, Intrinsics, Matrix3, Pose, Quat, Vec3, Visibility
 from r4_ros.core.ports import Segment
+from r4_ros.perception.silhouette import Area, core, visibility_of, window_of
 
-KERNEL = np.ones((3, 3), np.uint8)
-IDENTITY3 = np.eye(3)
 MIN_EXTENT_M = 0.01
 TRIM = 2.0  # percent of the points cut off at each end of each axis
 GAP_SHARE, GAP_M = 0.35, (0.05, 0.3)  # a gap in depth parts what is behind: this share of the width, within limits
 MASK_ERROR_PX = 2.0
-MAX_POINTS = 1000  # a box needs no more
-OCCLUDED_SHARE = 0.25  # of the mask's border
+MOST_POINTS = 600  # a box needs no more
+
+IntpArray = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,173 +35,160 @@ class Lifted:
     box: Box
     covariance: Matrix3
     visibility: Visibility
-    rows: npt.NDArray[np.intp]
-    columns: npt.NDArray[np.intp]
+    rows: IntpArray
+    columns: IntpArray
 
 
-def depth_sigma(depth: float) -> float:
-    """Standard deviation of structured-light depth at a distance, m (Nguyen, Izadi and Lovell, 2012)."""
-    return 0.0012 + 0.0019 * (depth - 0.4) ** 2
+@dataclass(frozen=True, eq=False, slots=True)
+class _Samples:
+    """Sampled pixels of m masks [m, n] with their depth; beyond ``counts`` NaN (and pixel 0).
 
+    ``of``: which segments these are; ``shares``: pixels that one sample stands for; ``across``: the windows' larger
+    side as a share of the distance; ``guessed``: share of the samples whose depth wasn't measured.
+    """
 
-def measured_area(depth: Float32Array) -> tuple[int, int, int, int]:
-    """left, top, right, bottom (exclusive) of the part of the image that has depth; zeros where there is none."""
-    columns, rows = np.flatnonzero(depth.any(axis=0)), np.flatnonzero(depth.any(axis=1))
-    if not columns.size:
-        return 0, 0, 0, 0
-    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+    of: list[int]
+    rows: IntpArray
+    columns: IntpArray
+    z: Float32Array
+    counts: IntpArray
+    shares: FloatArray
+    across: FloatArray
+    guessed: FloatArray
 
 
 def lift(
-    segment: Segment,
+    segments: Sequence[Segment],
     depth: Float32Array,
     camera: Intrinsics,
     sensor_orientation: Quat,
-    area: tuple[int, int, int, int],
+    area: Area,
     min_points: int,
-) -> Lifted | None:
-    """The segment's box in the sensor frame, its axes those of the map; None with fewer than ``min_points`` points.
+) -> list[Lifted | None]:
+    """The segments' boxes in the sensor frame, their axes those of the map; None with fewer than ``min_points`` points.
 
     depth: float32 [H, W] registered to the pinhole camera, 0 unknown. ``area``: see measured_area.
     """
-    height, width = segment.mask.shape
-    window = segment.depth
-    if window is None:
-        window = depth[segment.top : segment.top + height, segment.left : segment.left + width]
-    at = np.flatnonzero(_core(segment.mask, window, min_points))
-    if len(at) < min_points:
-        return None
-    at = at[:: max(1, len(at) // max(MAX_POINTS, min_points))]
-    rows, columns = np.divmod(at, width)
-    z = window[rows, columns]
-    rows, columns = rows + segment.top, columns + segment.left
-    keep = _without_stray_depth(z, max(height / camera.fy, width / camera.fx) * float(z[len(z) // 2]))
-    if np.count_nonzero(keep) < min_points:
-        return None
-    points = _points(camera, rows[keep], columns[keep], z[keep])
+    found: list[Lifted | None] = [None] * len(segments)
+    samples = _sampled(segments, depth, camera, min_points)
+    if samples is None:
+        return found
+    keep = _without_stray_depth(samples)
+    kept = np.count_nonzero(keep, axis=1)
     to_map = rotation_matrix(sensor_orientation)
-    low, high = _robust_bounds(to_map.astype(np.float32) @ points)
-    extent = np.maximum(high - low, MIN_EXTENT_M)
-    centre = to_map.T @ ((low + high) / 2)
-    guessed = 0.0 if segment.depth is None else float(np.mean(depth[rows, columns] == 0))
-    covariance = _covariance(points, centre, extent, to_map, camera, guessed)
-    box = Box(Pose(vec3(centre), quat_conjugate(sensor_orientation)), vec3(extent))
-    flat: Any = tuple(covariance.ravel().tolist())
-    return Lifted(box, flat, _visibility(segment, depth, area), rows, columns)
+    points = _points(camera, samples, keep)
+    turned = np.tensordot(to_map.astype(np.float32), points, axes=1)
+    low, high = _robust_bounds(turned, kept)
+    extents = np.maximum(high - low, MIN_EXTENT_M)
+    centres = ((low + high) / 2) @ to_map
+    covariances = _covariances(points, kept, centres, extents, to_map, camera, samples.guessed)
+    aligned = quat_conjugate(sensor_orientation)
+    rows = zip(centres.tolist(), extents.tolist(), covariances.reshape(-1, 9).tolist(), strict=True)
+    for k, (centre, extent, covariance) in enumerate(rows):
+        if kept[k] * samples.shares[k] < min_points:
+            continue
+        index, count = samples.of[k], samples.counts[k]
+        box = Box(Pose(cast(Vec3, tuple(centre)), aligned), cast(Vec3, tuple(extent)))
+        visibility = visibility_of(segments[index], depth, area)
+        pixels = samples.rows[k, :count], samples.columns[k, :count]
+        found[index] = Lifted(box, cast(Matrix3, tuple(covariance)), visibility, *pixels)
+    return found
 
 
-def _points(
-    camera: Intrinsics, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], z: Float32Array
-) -> Float32Array:
-    """Points [3, n] of pixels with depth, in the optical frame."""
-    x = (columns.astype(np.float32) - np.float32(camera.cx)) * (z / np.float32(camera.fx))
-    y = (rows.astype(np.float32) - np.float32(camera.cy)) * (z / np.float32(camera.fy))
-    return np.stack([x, y, z])
+def depth_sigma(depth: FloatArray | float) -> FloatArray:
+    """Standard deviation of structured-light depth at a distance, m (Nguyen, Izadi and Lovell, 2012)."""
+    return np.asarray(0.0012 + 0.0019 * (np.asarray(depth) - 0.4) ** 2)
 
 
-def _core(mask: npt.NDArray[np.bool_], window: Float32Array, min_points: int) -> npt.NDArray[np.bool_]:
-    """The mask where depth is known, without its outermost pixels if enough stays: those mix two surfaces.
+def _sampled(segments: Sequence[Segment], depth: Float32Array, camera: Intrinsics, min_points: int) -> _Samples | None:
+    """Of each segment with enough points in its core at most MOST_POINTS, evenly; None: there is none."""
+    kept: list[tuple[int, IntpArray, int]] = []
+    for i, segment in enumerate(segments):
+        at = core(segment.mask, window_of(segment, depth), min_points)
+        if len(at) >= min_points:
+            some = at if len(at) <= MOST_POINTS else at[np.arange(MOST_POINTS) * len(at) // MOST_POINTS]
+            kept.append((i, some, len(at)))
+    if not kept:
+        return None
+    counts = np.array([len(at) for _, at, _ in kept])
+    shape = len(kept), int(counts.max())
+    rows, columns = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
+    z = np.full(shape, np.nan, np.float32)
+    across, guessed = np.empty(len(kept)), np.zeros(len(kept))
+    for k, (i, at, _) in enumerate(kept):
+        segment, count = segments[i], len(at)
+        height, width = segment.mask.shape
+        row, column = np.divmod(at, width)
+        z[k, :count] = window_of(segment, depth)[row, column]
+        rows[k, :count], columns[k, :count] = row + segment.top, column + segment.left
+        across[k] = max(height / camera.fy, width / camera.fx)
+        if segment.depth is not None:
+            guessed[k] = np.mean(depth[rows[k, :count], columns[k, :count]] == 0)
+    shares = np.array([whole for *_, whole in kept]) / counts
+    return _Samples([i for i, *_ in kept], rows, columns, z, counts, shares, across, guessed)
 
-    What is so thin that nothing would stay of it (the pole of a lamp) is kept.
-    """
-    known: npt.NDArray[np.bool_] = mask & (window > 0)
-    eroded = cv2.erode(mask.view(np.uint8), KERNEL, borderType=cv2.BORDER_CONSTANT, borderValue=1)
-    inner: npt.NDArray[np.bool_] = known & eroded.view(np.bool_)
-    count = np.count_nonzero(inner)
-    if count < min_points or 3 * count < np.count_nonzero(known):
-        return known
-    return np.asarray(inner | (known & (cv2.dilate(eroded, KERNEL) == 0)))
 
-
-def _without_stray_depth(z: Float32Array, across_m: float) -> npt.NDArray[np.bool_]:
-    """Points whose depths hang together with the median: no gap between them as deep as a part of the thing's width.
+def _without_stray_depth(samples: _Samples) -> Mask:
+    """Samples [m, n] whose depths hang together with the median: no gap between as deep as a part of the thing's width.
 
     Half a percent of the points in a gap don't fill it.
     """
-    ordered = np.sort(z)
-    few = 1 + len(z) // 200
-    middle = len(z) // 2
-    gaps = np.flatnonzero(ordered[few:] - ordered[:-few] > min(max(GAP_M[0], GAP_SHARE * across_m), GAP_M[1]))
-    before, after = gaps[gaps + few <= middle], gaps[gaps >= middle]
-    low = ordered[before[-1] + few] if before.size else ordered[0]
-    high = ordered[after[0]] if after.size else ordered[-1]
-    return np.asarray((z >= low) & (z <= high))
+    ordered = np.sort(samples.z, axis=1)
+    place, which = np.arange(ordered.shape[1]), np.arange(len(ordered))
+    few, middle = (1 + samples.counts // 200)[:, None], (samples.counts // 2)[:, None]
+    ahead = np.take_along_axis(ordered, np.minimum(place + few, len(place) - 1), axis=1)
+    across_m = samples.across * ordered[which, middle[:, 0]]
+    gap = (ahead - ordered) > np.clip(GAP_SHARE * across_m, *GAP_M)[:, None]
+    before = np.where(gap & (place + few <= middle), place + few, 0).max(axis=1)
+    after = np.where(gap & (place >= middle), place, samples.counts[:, None] - 1).min(axis=1)
+    low, high = ordered[which, before], ordered[which, after]
+    return np.asarray((samples.z >= low[:, None]) & (samples.z <= high[:, None]))
 
 
-def _robust_bounds(points: Float32Array) -> tuple[FloatArray, FloatArray]:
-    """Bounds [3] of points [3, n] without the outermost percents, widened by what a uniform surface loses by that."""
-    n = points.shape[1]
-    cut = int(n * TRIM / 100)
-    ordered = np.partition(points, (cut, n - 1 - cut), axis=1)
-    low, high = ordered[:, cut].astype(float), ordered[:, n - 1 - cut].astype(float)
-    widen = (high - low) * (cut / n) / (1 - 2 * cut / n)
+def _points(camera: Intrinsics, samples: _Samples, keep: Mask) -> Float32Array:
+    """Points [3, m, n] of the kept samples in the optical frame; the others are NaN."""
+    z = np.where(keep, samples.z, np.float32(np.nan))
+    x = (samples.columns.astype(np.float32) - np.float32(camera.cx)) * (z / np.float32(camera.fx))
+    y = (samples.rows.astype(np.float32) - np.float32(camera.cy)) * (z / np.float32(camera.fy))
+    return np.stack([x, y, z])
+
+
+def _robust_bounds(points: Float32Array, counts: IntpArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds [m, 3] of points [3, m, n] without the outermost percents, widened by what a uniform surface loses."""
+    ordered = np.sort(points, axis=2)
+    cut = (counts * TRIM / 100).astype(np.intp)
+    which = np.arange(len(counts))
+    low, high = ordered[:, which, cut].T.astype(float), ordered[:, which, counts - 1 - cut].T.astype(float)
+    share = cut / counts
+    widen = (high - low) * (share / (1 - 2 * share))[:, None]
     return low - widen, high + widen
 
 
-def _covariance(
-    points: Float32Array, centre: FloatArray, extent: FloatArray, to_map: FloatArray, camera: Intrinsics, guessed: float
+def _covariances(
+    points: Float32Array,
+    counts: IntpArray,
+    centres: FloatArray,
+    extents: FloatArray,
+    to_map: FloatArray,
+    camera: Intrinsics,
+    guessed: FloatArray,
 ) -> FloatArray:
-    """Of the box's centre, [3, 3] m^2 in the sensor frame.
+    """Of the boxes' centres, [m, 3, 3] m^2 in the sensor frame.
 
     Depth noise along the ray (common to all points, so it doesn't average out), the mask's error across it, the spread
     of the points over their number, and the back, which nobody saw: uncertain along the ray by the box's size, as is
     the ``guessed`` share of the points, whose depth wasn't measured.
     """
-    distance = max(float(np.linalg.norm(centre)), 1e-3)
-    ray = centre / distance
-    across = MASK_ERROR_PX * float(centre[2]) / camera.fx
-    seen_depth = float(np.abs(to_map @ ray) @ extent)
-    width = float(np.sort(extent)[1])
-    unseen = max(0.0, width - seen_depth, guessed * width) / 4
-    along = depth_sigma(float(centre[2])) ** 2 + unseen**2
-    mean = points.sum(axis=1) / points.shape[1]
-    spread_of = points - mean[:, None]
-    spread = (spread_of @ spread_of.T).astype(float) / points.shape[1] ** 2
-    total: FloatArray = spread + (along - across**2) * np.outer(ray, ray) + (across**2 + 1e-8) * IDENTITY3
-    symmetric: FloatArray = (total + total.T) / 2
-    return symmetric
-
-
-def _visibility(segment: Segment, depth: Float32Array, area: tuple[int, int, int, int]) -> Visibility:
-    height, width = segment.mask.shape
-    left, top, right, bottom = area
-    touches = (
-        segment.left <= left + 1
-        or segment.top <= top + 1
-        or segment.left + width >= right - 1
-        or segment.top + height >= bottom - 1
-    )
-    if touches and _in_border(segment, area):
-        return Visibility.TRUNCATED
-    return Visibility.OCCLUDED if _covered_share(segment, depth) >= OCCLUDED_SHARE else Visibility.VISIBLE
-
-
-def _in_border(segment: Segment, area: tuple[int, int, int, int]) -> bool:
-    """Whether the mask itself reaches the outermost two pixels of the measured area (its window may be wider)."""
-    left, top = area[0] + 2 - segment.left, area[1] + 2 - segment.top
-    right, bottom = area[2] - 2 - segment.left, area[3] - 2 - segment.top
-    mask = segment.mask
-    outside = mask.copy()
-    outside[max(0, top) : max(0, bottom), max(0, left) : max(0, right)] = False
-    return bool(outside.any())
-
-
-def _covered_share(segment: Segment, depth: Float32Array) -> float:
-    """Share of the pixels just outside the mask where something clearly nearer begins."""
-    pad = 3
-    top, left = max(0, segment.top - pad), max(0, segment.left - pad)
-    height, width = segment.mask.shape
-    bottom = min(depth.shape[0], segment.top + height + pad)
-    right = min(depth.shape[1], segment.left + width + pad)
-    mask = np.zeros((bottom - top, right - left), np.uint8)
-    mask[segment.top - top : segment.top - top + height, segment.left - left : segment.left - left + width] = (
-        segment.mask
-    )
-    window = depth[top:bottom, left:right]
-    ring = (cv2.dilate(mask, KERNEL, iterations=2) > 0) & (mask == 0) & (window > 0)
-    count = int(np.count_nonzero(ring))
-    if not count:
-        return 0.0
-    own = cv2.dilate(np.where(mask > 0, window, np.float32(0)), KERNEL, iterations=3)[ring]
-    nearer = window[ring] < own - (0.05 + 0.03 * own)
-    return float(np.count_nonzero(nearer)) / count
+    rays = centres / np.maximum(np.linalg.norm(centres, axis=1), 1e-3)[:, None]
+    across = MASK_ERROR_PX * centres[:, 2] / camera.fx
+    seen_depth = (np.abs(rays @ to_map.T) * extents).sum(axis=1)
+    width = np.sort(extents, axis=1)[:, 1]
+    unseen = np.maximum(np.maximum(width - seen_depth, guessed * width), 0) / 4
+    along = depth_sigma(centres[:, 2]) ** 2 + unseen**2
+    known = np.nan_to_num(points, nan=0.0)
+    offset = np.where(np.isnan(points), np.float32(0), points - (known.sum(axis=2) / counts)[..., None])
+    offset = offset.transpose(1, 0, 2)
+    spread = (offset @ offset.transpose(0, 2, 1)).astype(float) / (counts**2)[:, None, None]
+    total = spread + (along - across**2)[:, None, None] * (rays[:, :, None] * rays[:, None])
+    total += (across**2 + 1e-8)[:, None, None] * np.eye(3)
+    return np.asarray((total + total.transpose(0, 2, 1)) / 2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.model import Float32Array, Intrinsics
+from r4_ros.core.model import Float32Array, FloatArray, Intrinsics
 from r4_ros.core.ports import Segment
 
 ALIGNED = 0.8  # share of the smaller part's side that both have in common
@@ -17,7 +17,10 @@ COVERED = 0.6  # of what is measured between the parts lies nearer
 STRIP_PX = 6  # at the facing edges, where depth is compared
 MOST_GAP_M = 0.4
 NEAR_M, NEAR_SHARE = 0.05, 0.03  # depths that differ by less are one surface
+FAR_M = np.float32(1e6)
 NAMELESS = "object"  # what finders without classes call everything
+
+Mask = npt.NDArray[np.bool_]
 
 
 def joined(segments: Sequence[Segment], depth: Float32Array, camera: Intrinsics) -> list[Segment]:
@@ -27,15 +30,60 @@ def joined(segments: Sequence[Segment], depth: Float32Array, camera: Intrinsics)
     above the other) with edges at the same height and depth, and what is between them is nearer than both. Segments
     with depth of their own, of different tracks, or without a class are left alone.
     """
-    done: list[Segment] = []
-    for segment in segments:
-        for k, other in enumerate(done):
-            if _may_join(other, segment) and _is_cut(other, segment, depth, camera):
-                done[k] = _union(other, segment)
+    facing = _facing(segments, depth, camera)
+    if not facing.any():
+        return list(segments)
+    done: list[_Whole] = []
+    for number, segment in enumerate(segments):
+        for whole in done:
+            near = whole.is_joined or facing[whole.number, number]
+            if near and _may_join(whole.segment, segment) and _is_cut(whole.segment, segment, depth, camera):
+                whole.segment, whole.is_joined = _union(whole.segment, segment), True
                 break
         else:
-            done.append(segment)
-    return done
+            done.append(_Whole(number, segment))
+    return [whole.segment for whole in done]
+
+
+@dataclass(slots=True)
+class _Whole:
+    """What one thing's parts were put together to so far; ``number``: of the first one."""
+
+    number: int
+    segment: Segment
+    is_joined: bool = False
+
+
+def _facing(segments: Sequence[Segment], depth: Float32Array, camera: Intrinsics) -> Mask:
+    """Pairs [n, n] of segments that ``_is_cut`` may hold for, by labels, windows and how far off they are.
+
+    Nearly all pairs fail here, where they cost little.
+    """
+    n = len(segments)
+    labels = np.unique([s.label for s in segments], return_inverse=True)[1] if n else np.zeros(0, np.intp)
+    open_ = np.array([s.label != NAMELESS and s.depth is None for s in segments], bool)
+    pairs: Mask = (labels[:, None] == labels) & open_[:, None] & open_ & ~np.eye(n, dtype=bool)
+    if not pairs.any():
+        return pairs
+    corner = np.array([(s.left, s.top) for s in segments])
+    size = np.array([s.mask.shape[::-1] for s in segments])
+    least = _least_depths(segments, depth)
+    either = np.zeros_like(pairs)
+    for along, focal in ((0, camera.fx), (1, camera.fy)):
+        start, across, low = corner[:, along], size[:, 1 - along], corner[:, 1 - along]
+        gap = np.maximum(start[:, None] - (start + size[:, along]), start - (start + size[:, along])[:, None])
+        shared = np.minimum((low + across)[:, None], low + across) - np.maximum(low[:, None], low)
+        smaller, larger = np.minimum(across[:, None], across), np.maximum(across[:, None], across)
+        near = gap * np.minimum(least[:, None], least) <= MOST_GAP_M * focal
+        either |= (gap > 0) & near & (shared >= ALIGNED * smaller) & (smaller >= ALIKE * larger)
+    return np.asarray(pairs & either)
+
+
+def _least_depths(segments: Sequence[Segment], depth: Float32Array) -> FloatArray:
+    """The least depth [n] in each segment's window, thus no more than in the segment; FAR where nothing is measured."""
+    known = np.where(depth > 0, depth, FAR_M)
+    windows = (known[s.top : s.top + s.mask.shape[0], s.left : s.left + s.mask.shape[1]] for s in segments)
+    return np.array([window.min(initial=FAR_M) for window in windows])
 
 
 def _may_join(a: Segment, b: Segment) -> bool:
@@ -97,7 +145,8 @@ def _median_at(
     own = mask[span[0] - top : span[1] - top, strip[0] - left : strip[1] - left]
     values = view[rows, columns][own]
     values = values[values > 0]
-    return float(np.median(values)) if values.size else 0.0
+    middle = values.size // 2  # np.median takes four times as long
+    return float(np.partition(values, middle)[middle]) if values.size else 0.0
 
 
 def _union(a: Segment, b: Segment) -> Segment:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -21,9 +22,10 @@ from r4_ros.perception.color import MAX_SAMPLES, color_names, white_level
 from r4_ros.perception.images import decode_color, decode_depth, decode_labels
 from r4_ros.perception.keyframes import Keyframes
 from r4_ros.perception.label_segmenter import LabelSegmenter, named_by_class
-from r4_ros.perception.lift import Lifted, lift, measured_area
+from r4_ros.perception.lift import Lifted, lift
 from r4_ros.perception.parts import joined
 from r4_ros.perception.registration import along_axis, pinhole, rectify, register
+from r4_ros.perception.silhouette import measured_area
 from r4_ros.perception.uncertainty import with_pose_uncertainty
 from r4_ros.perception.views import view_of
 from r4_ros.perception.visibility import Expectations
@@ -170,8 +172,8 @@ class Pipeline:
 
     def _usable_depth(self, depth: Float32Array) -> Float32Array:
         low, high = self.config.min_depth_m, self.config.max_depth_m
-        usable = np.where((depth >= low) & (depth <= high), depth, np.float32(0))
-        if not usable.any():
+        usable: Float32Array = depth * ((depth >= low) & (depth <= high))
+        if not cv2.hasNonZero(usable):
             raise FrameRefused(RefusalReason.EMPTY_DEPTH, f"no depth between {low:g} and {high:g} m")
         return usable
 
@@ -189,11 +191,8 @@ class Pipeline:
     def _lift(self, image: RgbdImage, segments: list[Segment], placement: Placement) -> tuple[Observation, ...]:
         area = measured_area(image.depth)
         orientation = placement.sensor_in_map.orientation
-        found: list[tuple[int, Segment, Lifted]] = []
-        for index, segment in enumerate(segments):
-            lifted = lift(segment, image.depth, image.intrinsics, orientation, area, self.config.min_points)
-            if lifted is not None:
-                found.append((index, segment, lifted))
+        boxes = lift(segments, image.depth, image.intrinsics, orientation, area, self.config.min_points)
+        found = [(i, s, box) for i, (s, box) in enumerate(zip(segments, boxes, strict=True)) if box is not None]
         self.too_few_points += len(segments) - len(found)
         colors = color_names([_pixels(image.color, lifted) for *_, lifted in found], white_level(image.color))
         return tuple(

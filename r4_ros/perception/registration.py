@@ -91,12 +91,13 @@ def fill_gaps(depth: Float32Array) -> Float32Array:
     width = depth.shape[1]
     flat = depth.reshape(-1)
     for step in (1, width):
-        empty = np.flatnonzero(flat[width:-width] == 0) + width
-        if step == 1:
-            column = empty % width
-            empty = empty[(column > 0) & (column < width - 1)]
+        known = flat > 0
+        between = known[: -2 * step] & known[2 * step :] & ~known[step:-step]
+        empty = np.flatnonzero(between) + step
+        if step == 1:  # neighbours in memory, but at the two ends of rows
+            empty = empty[(empty % width > 0) & (empty % width < width - 1)]
         a, b = flat[empty - step], flat[empty + step]
-        fill = (a > 0) & (b > 0) & (np.abs(a - b) < SAME_SURFACE * np.minimum(a, b))
+        fill = np.abs(a - b) < SAME_SURFACE * np.minimum(a, b)
         flat[empty[fill]] = (a[fill] + b[fill]) / 2
     return depth
 

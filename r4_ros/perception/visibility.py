@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from r4_ros.core.model import (
     Pose,
     Visibility,
 )
+from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.perception.capture import Placement
 from r4_ros.perception.lift import depth_sigma
 
@@ -75,8 +77,9 @@ class Expectations:
         expected = [entry for entry in entries if entry.state != EntryState.GONE and entry.motion != Motion.DYNAMIC]
         found: list[Observation] = []
         hidden = 0
+        sights = _Sights.of(seen)
         for entry, box, behind, before in self._looked_at(expected, map_in_sensor, depth, camera, placement):
-            if not _is_resolved(box, camera, depth_spacing) or any(_is_there(box, entry.label, o) for o in seen):
+            if not _is_resolved(box, camera, depth_spacing) or sights.show(box, entry.label):
                 continue
             if before >= EMPTY_SHARE:
                 if hidden == MOST_HIDDEN or not self._is_news(entry.entry_id, placement.stamp_ns):
@@ -94,19 +97,20 @@ class Expectations:
         placement: Placement,
     ) -> Iterator[tuple[PlacedEntry, Box, float, float]]:
         """Entries whose place is empty or hidden, their boxes in the sensor frame, and the shares that say so."""
-        entries = _in_view(expected, map_in_sensor, camera)
+        entries, centres = _in_view(expected, map_in_sensor, camera)
         if not entries:
             return
-        boxes = [transform_box(map_in_sensor, entry.box) for entry in entries]
-        sigmas = [
-            _entry_sigma(entry) + _pose_sigma(placement.pose_covariance, box.pose.position[2])
-            for entry, box in zip(entries, boxes, strict=True)
-        ]
-        behind, before = _shares(boxes, np.array(sigmas), depth, camera)
+        extents = np.array([entry.box.extent for entry in entries])
+        turns = rotation_matrices(np.array([entry.box.pose.orientation for entry in entries]))
+        turns = rotation_matrix(map_in_sensor.orientation) @ turns
+        sigmas = np.array([_entry_sigma(entry) for entry in entries])
+        sigmas += _pose_sigma(placement.pose_covariance, centres[:, 2])
+        behind, before = _shares(centres, extents, turns, sigmas, depth, camera)
         for i in np.flatnonzero(np.maximum(behind, before) >= EMPTY_SHARE).tolist():
-            empty = behind[i] >= EMPTY_SHARE and not _something_inside(boxes[i], sigmas[i], depth, camera)
+            box = transform_box(map_in_sensor, entries[i].box)
+            empty = behind[i] >= EMPTY_SHARE and not _something_inside(box, sigmas[i], depth, camera)
             if empty or before[i] >= EMPTY_SHARE:
-                yield entries[i], boxes[i], float(behind[i]) if empty else 0.0, float(before[i])
+                yield entries[i], box, float(behind[i]) if empty else 0.0, float(before[i])
 
     def _is_news(self, entry_id: str, stamp_ns: int) -> bool:
         told = self._told.get(entry_id)
@@ -133,14 +137,16 @@ def _verdict(
     )
 
 
-def _in_view(entries: Sequence[PlacedEntry], map_in_sensor: Pose, camera: Intrinsics) -> list[PlacedEntry]:
-    """The entries whose centres are in the image: few of the hundreds around."""
+def _in_view(
+    entries: Sequence[PlacedEntry], map_in_sensor: Pose, camera: Intrinsics
+) -> tuple[list[PlacedEntry], FloatArray]:
+    """The entries whose centres are in the image, few of the hundreds around, and these centres (sensor frame)."""
     if not entries:
-        return []
+        return [], np.zeros((0, 3))
     centres = transform_points(map_in_sensor, [entry.box.pose.position for entry in entries])
     pixels = project(camera, centres)
-    inside = np.all((pixels >= 0) & (pixels < (camera.width, camera.height)), axis=1)
-    return [entries[int(i)] for i in np.flatnonzero(inside)]
+    inside = np.flatnonzero(np.all((pixels >= 0) & (pixels < (camera.width, camera.height)), axis=1))
+    return [entries[i] for i in inside.tolist()], centres[inside]
 
 
 def _is_resolved(box: Box, camera: Intrinsics, depth_spacing: float) -> bool:
@@ -156,34 +162,37 @@ def _entry_sigma(entry: PlacedEntry) -> float:
     return math.sqrt(max(0.0, *(entry.position_covariance[i] for i in (0, 4, 8))))
 
 
-def _pose_sigma(covariance: Sequence[float], distance: float) -> float:
-    """How far the camera's pose may misplace something at a distance, 1 sigma, m."""
+def _pose_sigma(covariance: Sequence[float], distances: FloatArray) -> FloatArray:
+    """How far the camera's pose may misplace things at distances [n], 1 sigma, m."""
     if not covariance:
-        return POSE_SIGMA_M
+        return np.full(len(distances), POSE_SIGMA_M)
     shift, turn = (math.sqrt(max(0.0, *(covariance[7 * i] for i in axes))) for axes in (range(3), range(3, 6)))
-    return max(POSE_SIGMA_M, shift + turn * distance)
+    return np.maximum(POSE_SIGMA_M, shift + turn * distances)
 
 
 def _shares(
-    boxes: Sequence[Box], sigmas: FloatArray, depth: Float32Array, camera: Intrinsics
+    centres: FloatArray,
+    extents: FloatArray,
+    turns: FloatArray,
+    sigmas: FloatArray,
+    depth: Float32Array,
+    camera: Intrinsics,
 ) -> tuple[FloatArray, FloatArray]:
-    """For each box the shares [n] of its samples with a surface clearly behind them, and clearly before the box.
+    """For each of n boxes the shares [n] of its samples with a surface clearly behind them, and clearly before the box.
 
     0 where nothing can be said: a box that isn't wholly in the image, is too near, or less certain than it is large.
+    centres and extents [n, 3], turns [n, 3, 3]: the boxes in the sensor frame.
     """
-    extents = np.array([box.extent for box in boxes])
-    centres = np.array([box.pose.position for box in boxes])
-    turns = np.stack([rotation_matrix(box.pose.orientation) for box in boxes])
     largest, distance = extents.max(axis=1), centres[:, 2]
     local = GRID[None] * np.maximum(extents - 2 * sigmas[:, None], 0)[:, None]
     samples = np.matmul(local, turns.transpose(0, 2, 1)) + centres[:, None]
-    exact = project(camera, samples.reshape(-1, 3)).reshape(len(boxes), len(GRID), 2)
+    exact = project(camera, samples.reshape(-1, 3)).reshape(len(centres), len(GRID), 2)
     pixels = np.floor(np.where(np.isfinite(exact), exact, -1) + 0.5)
     inside = ((pixels >= 0) & (pixels < (camera.width, camera.height))).all(axis=(1, 2))
     known = inside & (distance >= NEAR_M) & (largest >= 3 * sigmas)
     at = np.where(known[:, None, None], pixels, 0).astype(np.intp)
     measured = depth[at[..., 1], at[..., 0]]
-    noise = 3 * np.array([depth_sigma(float(d)) for d in distance])
+    noise = 3 * depth_sigma(distance)
     margin = np.maximum(np.maximum(np.minimum(BEHIND_M, BEHIND_EXTENT * largest), noise), sigmas)
     front = distance - (np.abs(turns[:, 2]) * extents).sum(axis=1) / 2 - margin
     before = ((measured > 0) & (measured < front[:, None])).mean(axis=1)
@@ -211,10 +220,22 @@ def _something_inside(box: Box, sigma: float, depth: Float32Array, camera: Intri
     return int(np.count_nonzero(inside)) > LEFT_SHARE * window.size
 
 
-def _is_there(box: Box, label: str, observation: Observation) -> bool:
-    """Whether something seen now is this thing: its centre in the box, or the same label overlapping it."""
-    offset = np.abs(transform_points(inverse(box.pose), [observation.box.pose.position])[0])
-    half = np.asarray(box.extent) / 2
-    if observation.label == label:
-        half = half + np.asarray(observation.box.extent) / 2
-    return bool((offset < half).all())
+@dataclass(frozen=True, eq=False, slots=True)
+class _Sights:
+    """What was seen in a frame: labels, centres and half sizes [n, 3] in the sensor frame."""
+
+    labels: list[str]
+    centres: FloatArray
+    halves: FloatArray
+
+    @classmethod
+    def of(cls, seen: Sequence[Observation]) -> _Sights:
+        centres = np.array([o.box.pose.position for o in seen]).reshape(-1, 3)
+        return cls([o.label for o in seen], centres, np.array([o.box.extent for o in seen]).reshape(-1, 3) / 2)
+
+    def show(self, box: Box, label: str) -> bool:
+        """Whether one of them is this thing: its centre in the box, or of the same label and overlapping it."""
+        offset = np.abs((self.centres - box.pose.position) @ rotation_matrix(box.pose.orientation))
+        alike = np.array([own == label for own in self.labels], bool)[:, None]
+        half = np.asarray(box.extent) / 2 + np.where(alike, self.halves, 0)
+        return bool((offset < half).all(axis=1).any())

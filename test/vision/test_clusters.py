@@ -14,8 +14,9 @@ from r4_ros.bridges.bag import Bag
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.model import Intrinsics
 from r4_ros.core.ports import RgbdImage
-from r4_ros.perception.lift import lift, measured_area
+from r4_ros.perception.lift import lift
 from r4_ros.perception.pipeline import Pipeline
+from r4_ros.perception.silhouette import measured_area
 from r4_ros.perception.stream import Stream
 
 trimesh = pytest.importorskip("trimesh", reason="needs the extra of `make setup-vision`")
@@ -88,7 +89,7 @@ def test_the_boxes_on_a_table_are_found_with_their_sizes(clusters: Clusters, noi
     assert len(segments) == len(THINGS)
     assert [s.label for s in segments] == ["object"] * len(THINGS)
     orientation = tuple(Rotation.from_matrix(rotation).as_quat())
-    found = [lift(s, depth, CAMERA, orientation, measured_area(depth), 30) for s in segments]
+    found = lift(segments, depth, CAMERA, orientation, measured_area(depth), 30)
     centres = np.array([rotation @ f.box.pose.position + EYE for f in found])
     for name, ((x, y), size) in THINGS.items():
         distance = np.linalg.norm(centres[:, :2] - (x, y), axis=1)

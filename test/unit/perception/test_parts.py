@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from r4_ros.core.model import Intrinsics
 from r4_ros.core.ports import Segment
+from r4_ros.perception import parts as parts_module
 from r4_ros.perception.parts import joined
 
 CAMERA = Intrinsics(160, 120, 150.0, 150.0, 80.0, 60.0)
@@ -72,3 +75,22 @@ def test_three_parts_become_one() -> None:
     depth[:, 96:104] = 1.0
     [whole] = joined([LEFT, part((84, 96)), part((104, 120))], depth, CAMERA)
     assert (whole.left, whole.mask.shape[1]) == (40, 80)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_pairs_that_are_not_looked_at_would_not_join(seed: int) -> None:
+    """What is sorted out by windows and labels changes nothing: the same as when each pair is looked at."""
+    random = np.random.default_rng(seed)
+    edges = np.sort(random.choice(np.arange(40, 121, 4), 8, replace=False))
+    boards = [part((a, b), (40, int(random.choice([76, 80])))) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    depth = seen(pole_m=2.0)
+    for a, b in zip(edges[1:-1:2], edges[2::2], strict=True):
+        depth[:, a:b] = random.choice([1.0, 4.0])
+    others = [part((0, 20), (40, 80), label="door"), part((130, 150), (0, 30))]
+    segments = [(boards + others)[i] for i in random.permutation(len(boards) + 2)]
+    found = joined(segments, depth, CAMERA)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts_module, "_facing", lambda some, *_: np.ones((len(some), len(some)), bool))
+        slowly = joined(segments, depth, CAMERA)
+    assert [(s.left, s.top, s.mask.shape) for s in found] == [(s.left, s.top, s.mask.shape) for s in slowly]
