@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core.geometry import (
     back_project,
@@ -28,6 +29,7 @@ from r4_ros.core.model import (
     Observation,
     PlacedEntry,
     Pose,
+    Vec3,
     Visibility,
 )
 from r4_ros.core.pose_array import rotation_matrices
@@ -41,6 +43,8 @@ LEFT_SHARE = 0.01  # of the pixels around it that may still show something insid
 POSE_SIGMA_M = 0.02  # of the camera
 SUPPORT_M = 0.03  # what lies lower than this in the box is what the thing stood on
 NEAR_M = 0.1
+CERTAIN = 3.0  # a box must be so many times as large as its place is uncertain
+JUST_CERTAIN, CLOSE_M = 2.0, 0.05  # so many, where that is no more than this: small things are looked for around, too
 RESOLVED = 3.0  # a box must be so many times as large in the image as depth is coarse
 MAX_RAYS = 1600
 HIDDEN_PERIOD_NS = 10_000_000_000
@@ -189,7 +193,7 @@ def _shares(
     exact = project(camera, samples.reshape(-1, 3)).reshape(len(centres), len(GRID), 2)
     pixels = np.floor(np.where(np.isfinite(exact), exact, -1) + 0.5)
     inside = ((pixels >= 0) & (pixels < (camera.width, camera.height))).all(axis=(1, 2))
-    known = inside & (distance >= NEAR_M) & (largest >= 3 * sigmas)
+    known = inside & (distance >= NEAR_M) & _is_certain(largest, sigmas)
     at = np.where(known[:, None, None], pixels, 0).astype(np.intp)
     measured = depth[at[..., 1], at[..., 0]]
     noise = 3 * depth_sigma(distance)
@@ -200,12 +204,20 @@ def _shares(
     return np.where(known, behind, 0.0), np.where(known, before, 0.0)
 
 
+def _is_certain(largest: FloatArray, sigmas: FloatArray) -> npt.NDArray[np.bool_]:
+    """Whether boxes [n] of these largest extents are large against the uncertainty of their places, 1 sigma."""
+    return (largest >= CERTAIN * sigmas) | ((largest >= JUST_CERTAIN * sigmas) & (sigmas <= CLOSE_M))
+
+
 def _something_inside(box: Box, sigma: float, depth: Float32Array, camera: Intrinsics) -> bool:
     """Whether measured points lie in the box, widened by its uncertainty, above what it stands on.
 
-    Things with gaps (chairs, tables) show mostly what is behind them; their legs and edges still are there.
+    Things with gaps (chairs, tables) show mostly what is behind them; their legs and edges still are there. What is
+    hardly larger than its uncertainty is looked for beside its box, too, twice as far around.
     """
-    outline = project(camera, corners(box))
+    around, beside = (sigma, 0.0) if max(box.extent) >= CERTAIN * sigma else (2 * sigma, 2 * sigma)
+    looked: Vec3 = tuple(e + 2 * beside for e in box.extent)  # type: ignore[assignment]
+    outline = project(camera, corners(Box(box.pose, looked)))
     if not np.isfinite(outline).all():
         return True
     left, top = np.clip(np.floor(outline.min(axis=0)).astype(int), 0, (camera.width - 1, camera.height - 1))
@@ -215,7 +227,7 @@ def _something_inside(box: Box, sigma: float, depth: Float32Array, camera: Intri
     rows, columns = np.nonzero(window)
     points = back_project(camera, columns * step + left, rows * step + top, window[rows, columns])
     local = transform_points(inverse(box.pose), points)
-    half = np.asarray(box.extent) / 2 + sigma
+    half = np.asarray(box.extent) / 2 + around
     inside = (np.abs(local) < half).all(axis=1) & (local[:, 2] > max(SUPPORT_M, sigma) - box.extent[2] / 2)
     return int(np.count_nonzero(inside)) > LEFT_SHARE * window.size
 

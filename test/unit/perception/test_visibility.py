@@ -123,6 +123,23 @@ def test_a_cup_a_little_off_its_place_is_not_absent(scene: Any, offset: Vec3) ->
     assert absences([cup], (), depth, CAMERA, flat, 0) == ()
 
 
+APPLE = ((0.1, 2.4, 0.79), (0.06, 0.06, 0.06))
+FLAT = Pose((0.0, 1.0, 0.95), quat_from_matrix(np.array([[1.0, 0, 0], [0, -0.17, 0.985], [0, -0.985, -0.17]])))
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.008])
+def test_an_apple_taken_from_a_table_is_absent_though_the_camera_may_be_two_centimetres_off(
+    scene: Any, sigma: float
+) -> None:
+    apple = entry(APPLE, "apple", position_covariance=tuple(np.diag([sigma**2] * 3).ravel()))
+    empty, _ = scene(CAMERA, [FLOOR, WALL, *TABLE], FLAT).render()
+    assert len(absences([apple], (), empty, CAMERA, FLAT, 0)) == 1
+    for dx, dy in ((0, 0), (0.04, 0), (-0.06, 0), (0, 0.06), (0, -0.06), (0.04, 0.04)):
+        there = ((APPLE[0][0] + dx, APPLE[0][1] + dy, APPLE[0][2]), APPLE[1])
+        depth, _ = scene(CAMERA, [FLOOR, WALL, *TABLE, there], FLAT).render()
+        assert absences([apple], (), depth, CAMERA, FLAT, 0) == (), (dx, dy)
+
+
 def test_hidden_is_not_absent(scene: Any) -> None:
     assert check(scene, [FLOOR, WALL, ((0.2, 1.5, 0.5), (2.0, 0.1, 1.8))], entry(CRATE)) == ()
 
