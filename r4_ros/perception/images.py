@@ -16,6 +16,7 @@ from PIL import Image as PillowImage
 
 from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.model import Float32Array
+from r4_ros.perception.rvl import decode_rvl
 
 MAX_PIXELS = 64_000_000
 MM = np.float32(0.001)
@@ -66,7 +67,8 @@ def decode_color(message: Any) -> npt.NDArray[np.uint8]:
 def decode_depth(message: Any) -> Float32Array:
     """float32 [H, W] metres along the optical axis; 0 where nothing was measured (0, negative, NaN, inf).
 
-    16UC1 and mono16 are millimetres, 32FC1 metres; compressed: png of 16 bits, or compressedDepth with its header.
+    16UC1 and mono16 are millimetres, 32FC1 metres; compressed: png of 16 bits, or compressedDepth (png, rvl) with its
+    header.
     """
     if hasattr(message, "format"):
         return _compressed_depth(str(message.format), bytes_of(message))
@@ -99,13 +101,14 @@ def decode_labels(message: Any, encoding: str = "id") -> npt.NDArray[np.int32]:
 def _compressed_depth(form: str, data: npt.NDArray[np.uint8]) -> Float32Array:
     header = (0, 0.0, 0.0)
     if "compressedDepth" in form:
-        if "rvl" in form.lower():
-            raise _unknown("depth", form, ("compressedDepth png",))
         if data.size <= DEPTH_HEADER.size:
             raise FrameRefused(RefusalReason.TRUNCATED_DATA, f"compressedDepth of {data.size} bytes has no image")
         header = DEPTH_HEADER.unpack_from(data.data)
         data = data[DEPTH_HEADER.size :]
-    pixels = _unpack(data, cv2.IMREAD_UNCHANGED)
+    if "compressedDepth rvl" in form:
+        pixels: npt.NDArray[Any] = decode_rvl(data, MAX_PIXELS)
+    else:
+        pixels = _unpack(data, cv2.IMREAD_UNCHANGED)
     if pixels.ndim != 2 or pixels.dtype != np.uint16:
         raise _unknown("depth", f"{form} ({pixels.dtype}, {pixels.ndim} axes)", ("png of 16 bits",))
     if form.startswith("32FC1"):

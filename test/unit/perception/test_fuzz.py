@@ -34,6 +34,7 @@ TEXTS = (
     "mono8",
     "bayer_rggb8",
     "compressedDepth",
+    "16UC1; compressedDepth rvl",
     "png",
     "\0",
     "ü" * 300,

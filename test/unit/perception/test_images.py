@@ -143,11 +143,6 @@ def test_an_unknown_encoding_is_named(messages: Any, decode: Any, encoding: str)
     assert refused.value.reason == RefusalReason.UNKNOWN_ENCODING
 
 
-def test_rvl_is_named(messages: Any) -> None:
-    with pytest.raises(FrameRefused, match="rvl"):
-        decode_depth(messages.compressed(b"\0" * 100, "16UC1; compressedDepth rvl"))
-
-
 @pytest.mark.parametrize("extension", [".jpg", ".png"])
 @pytest.mark.parametrize("keep", [0.02, 0.5, 0.9, 0.995])
 def test_a_cut_image_is_refused_not_filled_with_grey(messages: Any, extension: str, keep: float) -> None:
