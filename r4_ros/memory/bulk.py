@@ -1,4 +1,4 @@
-"""Many entries as plain columns: how a store hands them over at the start, and how new ones come into the index."""
+"""Many entries as plain columns: how a store hands them over at the start."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.model import FOREVER, FloatArray, Interval, Presence
-from r4_ros.memory.attributes import current_attributes
+from r4_ros.core.model import FOREVER, FloatArray
 from r4_ros.memory.cosines import HalfArray
-from r4_ros.memory.store import StoredEntry
 
 Numbers = npt.NDArray[np.int64]
 NO_VECTOR = -1
@@ -29,13 +27,6 @@ class IntervalColumns:
     def last(self) -> Numbers:
         """The row of each entry's newest one."""
         return np.cumsum(self.counts) - 1
-
-    @staticmethod
-    def of(parts: Sequence[Sequence[Interval] | Sequence[Presence]]) -> IntervalColumns:
-        """Intervals by entry as columns."""
-        every = [(i.start, i.end) for part in parts for i in part]
-        times = np.array(every, np.int64).reshape(-1, 2)
-        return IntervalColumns(np.array([len(part) for part in parts], np.int64), times[:, 0], times[:, 1])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,31 +87,3 @@ class VectorBatch:
     model: str
     numbers: Numbers
     vectors: HalfArray
-
-
-def batch_of(stored: Sequence[StoredEntry]) -> EntryBatch:
-    """Entries as columns, without their vectors."""
-    entries = [s.entry for s in stored]
-    stays = [stay for e in entries for stay in e.stays]
-    boxes = [(*s.box.pose.position, *s.box.pose.orientation, *s.box.extent) for s in stays]
-    return EntryBatch(
-        slots=np.array([s.slot for s in stored], np.int64),
-        ids=[e.entry_id for e in entries],
-        agents=[e.agent_id for e in entries],
-        maps=[e.map_id for e in entries],
-        sessions=np.array([e.session for e in entries], np.int64),
-        labels=[e.label for e in entries],
-        descriptions=[e.description for e in entries],
-        visibility=np.array([int(e.visibility) for e in entries], np.int64),
-        motion=np.array([int(e.motion) for e in entries], np.int64),
-        attributes={i: current_attributes(e.attributes) for i, e in enumerate(entries) if e.attributes},
-        moved_from={i: e.moved_from for i, e in enumerate(entries) if e.moved_from},
-        stays=StayColumns(
-            np.array([len(e.stays) for e in entries], np.int64),
-            np.array([s.interval.start for s in stays], np.int64),
-            np.array([s.anchor_id for s in stays], np.int64),
-            np.array(boxes, float).reshape(-1, 10),
-        ),
-        sightings=IntervalColumns.of([e.sightings for e in entries]),
-        presence=IntervalColumns.of([e.presence for e in entries]),
-    )

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.model import FOREVER, Entry, FloatArray
+from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval, Presence, Stay
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.absences import Absences
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
-from r4_ros.memory.bulk import EntryBatch, VectorBatch, batch_of
+from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.store import StoredEntry
 from r4_ros.memory.tables import Codes, Holders, PartTable, Table
 from r4_ros.memory.vectors import TextVectors
@@ -99,27 +99,31 @@ class Columns:
 
     def apply(self, changes: Iterable[tuple[Entry | None, StoredEntry]]) -> None:
         """Take over entries as they are now; each with what was applied before (None: new, or was removed)."""
-        changes = list(changes)
-        new = [after for before, after in changes if before is None]
-        rows = [self._add(new)] if new else []
-        known = [(before, after) for before, after in changes if before is not None]
-        rows += [np.array(self._change(known), np.int64)] if known else []
-        if rows:
-            self._placed(np.array(sorted(after.slot for _, after in changes), np.int64), np.concatenate(rows))
+        changes = sorted(changes, key=lambda change: change[1].slot)
+        if not changes:
+            return
+        self._admit([after for before, after in changes if before is None])
+        slots = np.array([after.slot for _, after in changes], np.int64)
+        self._placed(slots, self._change(slots, changes))
 
     def _placed(self, slots: Slots, rows: Slots) -> None:
         """After these rows of stays of these entries (ascending) were written."""
         self._place(rows)
         self._take_current(slots, rows)
 
-    def _add(self, new: Sequence[StoredEntry]) -> Slots:
-        """Add entries with their vectors; gives the rows of their stays."""
-        entries = [stored.entry for stored in new]
-        labels = self.labels.code_all([e.label for e in entries], [e.label_embedding for e in entries])
-        descriptions = self.descriptions.code_all(
-            [e.description for e in entries], [e.description_embedding for e in entries]
-        )
-        return self._append(batch_of(new), labels, descriptions)
+    def _admit(self, new: Sequence[StoredEntry]) -> None:
+        """Make room for new entries, of which nothing is known yet."""
+        if not new:
+            return
+        self._make_rows(max(stored.slot for stored in new) + 1)
+        for slot, entry in ((stored.slot, stored.entry) for stored in new):
+            assert self.entries["agent"][slot] < 0
+            self.ids[slot] = entry.entry_id
+            self.slots[entry.entry_id] = slot
+            self.entries["alive"][slot] = True
+            self.entries["agent"][slot] = self.agents.code(entry.agent_id)
+            self.entries["map"][slot] = self.maps.code(entry.map_id)
+        self._moved = None
 
     def _append(self, batch: EntryBatch, labels: Slots, descriptions: Slots) -> Slots:
         """Add entries; gives the rows of their stays."""
@@ -160,55 +164,55 @@ class Columns:
             self.entries["agent"][first:] = self.entries["map"][first:] = -1
             self.ids += [""] * missing
 
-    def _change(self, changes: Sequence[tuple[Entry, StoredEntry]]) -> list[int]:
-        """Take over entries that were known; gives the rows of the stays that differ."""
-        slots = np.array([after.slot for _, after in changes], np.int64)
+    def _change(self, slots: Slots, changes: Sequence[tuple[Entry | None, StoredEntry]]) -> Slots:
+        """Take over entries that have rows; gives the rows of the stays that differ."""
         before, after = [entry for entry, _ in changes], [stored.entry for _, stored in changes]
         self._say(slots, before, after)
         for name, values in _seen_values(after).items():
             self.entries[name][slots] = values
         for old, stored in changes:
             self._link(stored.slot, old, stored.entry)
-        for table, field in ((self.sightings, "sightings"), (self.presence, "presence")):
-            rows, parts = table.changed(slots, [getattr(e, field) for e in before], [getattr(e, field) for e in after])
-            table["start"][rows], table["end"][rows] = [p.start for p in parts], [p.end for p in parts]
-        rows, stays = self.stays.changed(slots, [e.stays for e in before], [e.stays for e in after])
+        _write_spans(self.sightings, slots, map(_sightings_of, before), map(_sightings_of, after))
+        _write_spans(self.presence, slots, map(_presence_of, before), map(_presence_of, after))
+        rows, stays = self.stays.changed(slots, map(_stays_of, before), map(_stays_of, after))
         if stays:
             boxes = [(*s.box.pose.position, *s.box.pose.orientation, *s.box.extent) for s in stays]
             anchors = [stay.anchor_id for stay in stays]
             self._write_stays(rows, [stay.interval.start for stay in stays], anchors, np.array(boxes))
         return rows
 
-    def _say(self, slots: Slots, before: Sequence[Entry], after: Sequence[Entry]) -> None:
+    def _say(self, slots: Slots, before: Sequence[Entry | None], after: Sequence[Entry]) -> None:
         """Labels and descriptions, where they or their vectors changed."""
-        some = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if _says_other(a, b)]
+        some = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is None or _says_other(a, b)]
         if not some:
             return
-        slots, entries = slots[some], [after[i] for i in some]
-        shown = slots[self.entries["alive"][slots]]
-        self._hold(shown, -1)
+        entries = [after[i] for i in some]
+        known = slots[[i for i in some if before[i] is not None]]
+        self._hold(known[self.entries["alive"][known]], -1)
+        slots = slots[some]
         for name, texts in (("label", self.labels), ("description", self.descriptions)):
             vectors = [getattr(e, f"{name}_embedding") for e in entries]
             self.entries[name][slots] = texts.code_all([getattr(e, name) for e in entries], vectors)
-        self._hold(shown, 1)
+        self._hold(slots[self.entries["alive"][slots]], 1)
 
     def _hold(self, slots: Slots, sign: int) -> None:
         self.label_holders.add(self.entries["label"][slots], slots, sign)
         self.description_holders.add(self.entries["description"][slots], slots, sign)
 
-    def _link(self, slot: int, before: Entry, entry: Entry) -> None:
+    def _link(self, slot: int, before: Entry | None, entry: Entry) -> None:
         """What is looked up by attribute, by what is gone and by what a thing was before it moved."""
-        if before.attributes is not entry.attributes:
+        if before is None or before.attributes is not entry.attributes:
             self._index_attributes(slot, current_attributes(entry.attributes))
-        if before.presence[-1].end != FOREVER:
+        if before is not None and before.presence[-1].end != FOREVER:
             self.gone.get(self.labels.find(before.label), set()).discard(slot)
         if entry.presence[-1].end != FOREVER:
             self.gone.setdefault(self.labels.find(entry.label), set()).add(slot)
-        if before.moved_from != entry.moved_from:
-            self.successors.pop(before.moved_from, None)
+        moved_from = "" if before is None else before.moved_from
+        if moved_from != entry.moved_from:
+            self.successors.pop(moved_from, None)
         if entry.moved_from:
             self.successors[entry.moved_from] = slot
-        if entry.moved_from or before.moved_from:
+        if entry.moved_from or moved_from:
             self._moved = None
 
     def hide(self, slots: Collection[int]) -> None:
@@ -224,7 +228,7 @@ class Columns:
         self._hidden = now
 
     def _write_stays(
-        self, rows: list[int] | slice, start: Sequence[int] | Slots, anchor: Sequence[int] | Slots, boxes: FloatArray
+        self, rows: Slots | slice, start: Sequence[int] | Slots, anchor: Sequence[int] | Slots, boxes: FloatArray
     ) -> None:
         table = self.stays
         table["start"][rows], table["anchor"][rows] = start, anchor
@@ -334,6 +338,28 @@ def _half_axes(boxes: FloatArray) -> FloatArray:
     """Of boxes [n, 10] (x y z, quaternion, full size), the three half axes as the columns of a matrix [n, 9]."""
     halves = rotation_matrices(boxes[:, 3:7]) * (boxes[:, None, 7:] / 2)
     return halves.reshape(-1, 9)
+
+
+def _stays_of(entry: Entry | None) -> tuple[Stay, ...]:
+    return () if entry is None else entry.stays
+
+
+def _sightings_of(entry: Entry | None) -> tuple[Interval, ...]:
+    return () if entry is None else entry.sightings
+
+
+def _presence_of(entry: Entry | None) -> tuple[Presence, ...]:
+    return () if entry is None else entry.presence
+
+
+def _write_spans(
+    table: PartTable,
+    slots: Slots,
+    before: Iterable[tuple[Interval | Presence, ...]],
+    after: Iterable[tuple[Interval | Presence, ...]],
+) -> None:
+    rows, parts = table.changed(slots, before, after)
+    table["start"][rows], table["end"][rows] = [p.start for p in parts], [p.end for p in parts]
 
 
 def _seen_values(entries: Sequence[Entry]) -> dict[str, list[Any]]:

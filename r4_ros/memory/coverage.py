@@ -167,7 +167,7 @@ class Coverage:
             wanted = (group["until"] >= start_ns) & (group["stamp"] < end_ns)
             if agents:
                 wanted &= np.isin(group["agent"], codes)
-            numbers = np.flatnonzero(wanted)
+            numbers = self._within_reach(group, np.flatnonzero(wanted), points)
             stamps = np.minimum(group["until"][numbers], end_ns - 1)
             order = np.argsort(stamps, kind="stable")[::-1]
             self._look(group, numbers[order], stamps[order], (rows, cols), points, clearance_m, looked)
@@ -260,6 +260,16 @@ class Coverage:
         turn = math.floor(math.atan2(ahead[1], ahead[0]) / turn_rad)
         return kept.view.map_id, x, y, z, turn, math.floor(math.asin(max(-1.0, min(1.0, ahead[2]))) / turn_rad)
 
+    def _within_reach(self, group: Table, numbers: npt.NDArray[np.int64], points: FloatArray) -> npt.NDArray[np.int64]:
+        """Those of the views that were taken near enough to some point [n, 3] to see it, whichever way they look."""
+        if not len(points):
+            return numbers[:0]
+        position = self._anchors.place(group["anchor"][numbers], group["sensor"][numbers, :3])
+        low, high = points.min(axis=0), points.max(axis=0)
+        apart = np.maximum(np.maximum(low - position, position - high), 0)
+        reach = group["reach"][numbers, 1] ** 2 * (1 + (group["half_width"][numbers] ** 2).sum(axis=1))
+        return np.asarray(numbers[(apart**2).sum(axis=1) <= reach])
+
     def _look(
         self,
         group: Table,
@@ -290,19 +300,19 @@ class Coverage:
     ) -> npt.NDArray[np.bool_]:
         """Which views [m] see which points [n]."""
         rotation, position = self._poses(group, numbers)
-        local = np.einsum("mji,mnj->mni", rotation, points[None] - position[:, None])
+        local = (points[None] - position[:, None]) @ rotation
         z = local[..., 2]
-        near, far = group["reach"][numbers].T
-        ahead = (z > np.maximum(near, 1e-3)[:, None]) & (z < far[:, None])
-        safe = np.where(ahead, z, 1.0)
-        half = group["half_width"][numbers][:, None]
-        u, v = np.moveaxis(local[..., :2] / safe[..., None] / half, -1, 0)
-        inside = ahead & (np.abs(u) < 1) & (np.abs(v) < 1)
+        near, far = group["reach"][numbers].T[..., None]
+        side = np.abs(local[..., :2]) < z[..., None] * group["half_width"][numbers][:, None]
+        sees = (z > np.maximum(near, 1e-3)) & (z < far) & side.all(axis=-1)
+        view, point = np.nonzero(sees)
+        along = z[view, point]
+        at = local[view, point, :2] / along[:, None] / group["half_width"][numbers[view]]
         rows, cols = shape
-        row = np.clip(((np.where(inside, v, 0) + 1) / 2 * rows).astype(int), 0, rows - 1)
-        col = np.clip(((np.where(inside, u, 0) + 1) / 2 * cols).astype(int), 0, cols - 1)
-        depth = group["depth"][numbers[:, None], row * cols + col].astype(float)
-        return np.asarray(inside & (depth > 0) & (depth >= z + clearance_m))
+        col, row = np.minimum((at + 1) / 2 * (cols, rows), (cols - 1, rows - 1)).astype(int).T
+        depth = group["depth"][numbers[view], row * cols + col].astype(float)
+        sees[view, point] = (depth > 0) & (depth >= along + clearance_m)
+        return np.asarray(sees)
 
     def _poses(self, group: Table, numbers: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """Rotations [m, 3, 3] and positions [m, 3] of the sensors in the map."""

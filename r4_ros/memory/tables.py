@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -89,8 +89,8 @@ class PartTable(Table):
         return self._newest(slot, count - first_changed)
 
     def changed(
-        self, slots: npt.NDArray[np.int64], before: Sequence[tuple[Part, ...]], after: Sequence[tuple[Part, ...]]
-    ) -> tuple[list[int], list[Part]]:
+        self, slots: npt.NDArray[np.int64], before: Iterable[tuple[Part, ...]], after: Iterable[tuple[Part, ...]]
+    ) -> tuple[npt.NDArray[np.int64], list[Part]]:
         """Make slots have as many rows as ``after`` has parts; gives the rows to be written, and with which parts."""
         rows, parts = list[int](), list[Part]()
         for slot, old, new in zip(slots.tolist(), before, after, strict=True):
@@ -101,7 +101,7 @@ class PartTable(Table):
                 first = _first_difference(old, new)
                 rows += self.assign(slot, len(new), first)
                 parts += new[first:]
-        return rows, parts
+        return np.array(rows, np.int64), parts
 
     def assign_new(self, slots: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> int:
         """Give slots that have no rows yet so many each, one slot after the other; gives the first row's number."""
