@@ -10,7 +10,7 @@ import typer
 
 from r4_ros.core.errors import R4Error
 
-COMMANDS = ("demo", "up", "sim", "replay", "ask", "view", "doctor", "db", "evaluate", "bench")
+COMMANDS = ("demo", "up", "sim", "replay", "ask", "view", "doctor", "db", "evaluate", "bench", "policy")
 
 app = typer.Typer(
     help="The memory that robots lack: what was seen, where, when and by whom.",

@@ -98,7 +98,9 @@ class MemoryNode(R4Node[MemoryConfig]):
                 self.subscribe(PathMsg, topic, partial(self._on_path, agent, topic), qos.EVENTS)
             if self.config.rtabmap:
                 self._listen_to_rtabmap(agent, _within(prefix, self.config.rtabmap.rstrip("/")))
-        self.subscribe(msg.Episode, "memory/episodes", self._on_episode, qos.EVENTS)
+            if prefix:
+                self.subscribe(msg.Episode, f"{prefix}memory/episodes", partial(self._on_episode, agent), qos.EVENTS)
+        self.subscribe(msg.Episode, "memory/episodes", partial(self._on_episode, ""), qos.EVENTS)
         self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries))
         self.every(HISTORY_PERIOD_S, lambda: self._writer.offer(self._keep_history))
         self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
@@ -253,7 +255,16 @@ class MemoryNode(R4Node[MemoryConfig]):
         self._correction_refused[topic] = str(error)
         self.get_logger().warning(f"{topic}: {error}", throttle_duration_sec=10.0)
 
-    def _on_episode(self, message: Any) -> None:
+    def _on_episode(self, agent: str, message: Any) -> None:
+        """``agent``: whose topic it came by, and who alone may tell it there; empty: anybody."""
+        if agent and message.agent_id not in ("", agent):
+            self.counts.add("episodes_refused")
+            self.get_logger().warning(
+                f"/{agent}/memory/episodes: refused an episode that claims to be '{message.agent_id}''s",
+                throttle_duration_sec=10.0,
+            )
+            return
+        message.agent_id = message.agent_id or agent
         self._writer.offer(lambda: self._keep_episode(message))
 
     def _add_episode(self, request: Any, response: Any) -> Any:
@@ -261,8 +272,9 @@ class MemoryNode(R4Node[MemoryConfig]):
         return response
 
     def _keep_episode(self, message: Any) -> str:
+        episode_id = self.library.add_episode(convert.episode_from_msg(message))
         self.counts.add("episodes")
-        return self.library.add_episode(convert.episode_from_msg(message))
+        return episode_id
 
     # Reading.
 

@@ -5,6 +5,7 @@ Needs no ROS and only the standard library besides the core: ``ros2 launch`` run
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from r4_ros.core.errors import InvalidArgument
 
 NODES = ("perception", "memory", "reasoner", "experience")
-MEMORY_TOPICS = ("memory/acks", "memory/entries", "memory/entries_delta", "memory/episodes", "memory/retrieve")
+MEMORY_TOPICS = ("memory/acks", "memory/entries", "memory/entries_delta", "memory/retrieve")
 
 
 @dataclass(frozen=True)
@@ -51,24 +52,39 @@ def chosen_nodes(options: StartOptions) -> list[str]:
 
 def ros_arguments(name: str, options: StartOptions) -> list[str]:
     """What stands behind ``--ros-args`` for one node."""
-    args: list[str] = []
-    remaps = dict(options.remaps) if name == "perception" else {}
+    namespace = options.namespace.strip("/")
+    args = ["--enclave", enclave(name, namespace)] if os.environ.get("ROS_SECURITY_ENABLE") == "true" else []
     if name == "perception" and options.camera:
         args += ["-r", f"__node:=perception_node_{options.camera}"]
-    if options.namespace:
-        namespace = options.namespace.strip("/")
+    if namespace:
         args += ["-r", f"__ns:=/{namespace}"]
-        remaps.update({"/tf": f"/{namespace}/tf", "/tf_static": f"/{namespace}/tf_static"})
-    if options.memory_namespace and name != "memory":
-        base = options.memory_namespace.strip("/")
-        remaps.update({topic: "/" + f"{base}/{topic}".strip("/") for topic in MEMORY_TOPICS})
-    for source, target in remaps.items():
+    for source, target in remappings(name, options).items():
         args += ["-r", f"{source}:={target}"]
     if options.params is not None:
         args += ["--params-file", str(options.params.resolve())]
     for key, value in _parameters(name, options).items():
         args += ["-p", f"{key}:={value}"]
     return args
+
+
+def enclave(name: str, namespace: str) -> str:
+    """The node's place in an SROS2 keystore; of several cameras' perception nodes it is one."""
+    return within(namespace, f"{name}_node")
+
+
+def within(namespace: str, topic: str) -> str:
+    """The full name of a relative topic in a namespace ("" and "/": none)."""
+    return "/" + f"{namespace.strip('/')}/{topic}".strip("/")
+
+
+def remappings(name: str, options: StartOptions) -> dict[str, str]:
+    """Which of a node's topics go by another name than their own within the namespace."""
+    remaps = dict(options.remaps) if name == "perception" else {}
+    if options.namespace:
+        remaps.update({topic: within(options.namespace, topic[1:]) for topic in ("/tf", "/tf_static")})
+    if options.memory_namespace and name != "memory":
+        remaps.update({topic: within(options.memory_namespace, topic) for topic in MEMORY_TOPICS})
+    return remaps
 
 
 def _parameters(name: str, options: StartOptions) -> dict[str, str]:
