@@ -10,6 +10,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription
+from r4_ros.memory.database_name import is_url
 from r4_ros.nodes.start import NODES, StartOptions, chosen_nodes, ros_arguments
 
 ARGUMENTS = {
@@ -18,7 +19,7 @@ ARGUMENTS = {
     "agent_id": ("", "whose memory this is; empty: the namespace, else the host's name"),
     "agents": ("", "namespaces of the robots that this memory serves, with commas between; empty: its own"),
     "memory_namespace": ("", "where the memory is, if not in this namespace; / for none"),
-    "db": ("", "memory's SQLite file; empty: r4.db in ROS_HOME"),
+    "db": ("", "memory's SQLite file, or postgresql://USER@HOST/NAME; empty: r4.db in ROS_HOME"),
     "params_file": ("", "ROS parameter file, see config/r4.yaml; empty: the defaults"),
     "use_sim_time": ("false", "take the time from /clock"),
     "camera": ("", "name of this camera, where a robot has several: start perception once for each"),
@@ -70,7 +71,7 @@ def _options(value):
         agent=value["agent_id"],
         agents=_names(value["agents"]),
         memory_namespace=value["memory_namespace"],
-        db=_file(value["db"]),
+        db=value["db"] if is_url(value["db"]) else _file(value["db"]),
         params=_file(value["params_file"]),
         sim_time=_is_true(value["use_sim_time"]),
         camera=value["camera"],

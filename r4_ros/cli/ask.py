@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from r4_ros.cli import language
+from r4_ros.cli.database import DEFAULT, Db
 from r4_ros.cli.embedding import AUTO, embedder_for
 from r4_ros.cli.embedding import HELP as EMBEDDER_HELP
 from r4_ros.core.errors import InvalidArgument, R4Error, Unavailable
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def ask(
     question: Annotated[str | None, typer.Argument(help="the question; without it: ask one after the other")] = None,
-    db: Annotated[Path, typer.Option(help="database of the memory", metavar="FILE")] = Path("r4.db"),
+    db: Db = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON document on stdout")] = False,
     now: Annotated[str, typer.Option(help="what 'now' is: ns, '75.5s', ISO 8601 or '30s ago'; default: newest")] = "",
     ego: Annotated[str, typer.Option(help="the agent that 'me' is", metavar="AGENT")] = "",
@@ -75,11 +75,12 @@ def ask(
         _session(asked, _from_file(library, now, config), as_json, trace)
 
 
-def _open(db: Path, embedder: str) -> Library:
+def _open(db: str, embedder: str) -> Library:
     from r4_ros.core.config import MemoryConfig
+    from r4_ros.memory.database_name import exists
     from r4_ros.memory.library import open_library
 
-    if not db.exists():
+    if not exists(db):
         raise InvalidArgument(f"{db} isn't there: make it with `r4 replay` or `r4 sim`, or name another with --db")
     return open_library(db, MemoryConfig(), embedder_for(db, embedder), read_only=True)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from r4_ros.cli.database import DEFAULT, Db
+
 if TYPE_CHECKING:
     from r4_ros.memory.library import Library
 
-Db = Annotated[Path, typer.Option("--db", help="the memory's SQLite file")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
 
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="db")
 
 
-def info(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+def info(db: Db = DEFAULT, as_json: AsJson = False) -> None:
     """What the database holds: rows, agents, time span, size."""
     with _opened(db) as library:
         found = library.info()
@@ -42,7 +43,7 @@ def info(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
 
 
 def verify(
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     acks: Annotated[Path | None, typer.Option(help="a file of acknowledged observation ids, one a line")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,17 +63,18 @@ def verify(
         raise typer.Exit(1)
 
 
-def reindex(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+def reindex(db: Db = DEFAULT, as_json: AsJson = False) -> None:
     """Make the file's indexes anew from its tables, and check it; exit status 1 where it stays damaged.
 
     What queries run over lies in RAM and is made anew at every start. The node must be stopped meanwhile.
     """
     from r4_ros.core.errors import StoreError
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.database_name import exists
+    from r4_ros.memory.stores import open_store
 
-    if not db.is_file():
+    if not exists(db):
         raise StoreError(f"{db}: there is no such database; check the path")
-    store = SqliteStore(db)
+    store = open_store(db)
     try:
         store.reindex()
         problems = store.problems()
@@ -86,18 +88,19 @@ def reindex(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-def _checked(db: Path, acks: Path | None) -> tuple[list[str], int | None]:
+def _checked(db: str, acks: Path | None) -> tuple[list[str], int | None]:
     """What is wrong with the file, not reading it all as a library would, and how many acknowledged ids it lacks."""
     from r4_ros.core.errors import SchemaError, StoreError
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.database_name import exists
+    from r4_ros.memory.stores import open_store
 
     acknowledged = None if acks is None else _acknowledged(acks)
     try:
-        store = SqliteStore(db, read_only=True)
+        store = open_store(db, read_only=True)
     except SchemaError:
         raise
     except StoreError as error:
-        if not db.is_file():
+        if not exists(db):
             raise
         return [str(error)], None if acknowledged is None else len(acknowledged)
     try:
@@ -122,7 +125,7 @@ def _acknowledged(acks: Path) -> set[str]:
     return {line.strip() for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()}
 
 
-def _opened(db: Path) -> Library:
+def _opened(db: str) -> Library:
     from r4_ros.core.config import MemoryConfig
     from r4_ros.memory.library import open_library
 

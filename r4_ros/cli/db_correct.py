@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-Db = Annotated[Path, typer.Option("--db", help="the memory's SQLite file")]
+from r4_ros.cli.database import DEFAULT, Db
+
 Source = Annotated[str, typer.Option("--source", help="who says so")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 Id = Annotated[str, typer.Argument(metavar="ENTRY", help="entry id, as r4 ask --json tells it, or its beginning")]
@@ -27,12 +27,12 @@ def register(group: typer.Typer) -> None:
     group.add_typer(correct, name="correct")
 
 
-def rename(entry: Id, label: str, db: Db = Path("r4.db"), source: Source = "", as_json: AsJson = False) -> None:
+def rename(entry: Id, label: str, db: Db = DEFAULT, source: Source = "", as_json: AsJson = False) -> None:
     """It is a LABEL, whatever the detector says."""
     _correct(db, source, as_json, "RENAME", entry, label=label)
 
 
-def merge(entry: Id, other: str, db: Db = Path("r4.db"), source: Source = "", as_json: AsJson = False) -> None:
+def merge(entry: Id, other: str, db: Db = DEFAULT, source: Source = "", as_json: AsJson = False) -> None:
     """OTHER is the same thing: it becomes part of ENTRY."""
     _correct(db, source, as_json, "MERGE", entry, other)
 
@@ -43,7 +43,7 @@ def split(
     part: Annotated[
         str, typer.Option("--part", help="id of what was merged into it and is a thing of its own; see merges")
     ] = "",
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     source: Source = "",
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +62,7 @@ def pin(
     at: Annotated[
         tuple[float, float, float] | None, typer.Option("--at", help="its centre x y z in the map, m; else where it is")
     ] = None,
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     source: Source = "",
     as_json: AsJson = False,
 ) -> None:
@@ -75,17 +75,17 @@ def forget(
     erase: Annotated[
         bool, typer.Option("--erase", help="also from the file: sightings, pictures, words; can't be undone")
     ] = False,
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     source: Source = "",
     as_json: AsJson = False,
 ) -> None:
     """Take it out of all answers, with its events."""
     from r4_ros.core.model import FOREVER
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.stores import open_store
 
     removed = _correct(db, source, as_json, "FORGET", entry)
     if erase:
-        store = SqliteStore(db)
+        store = open_store(db)
         try:
             erased = store.erase(FOREVER, removed)
         finally:
@@ -96,7 +96,7 @@ def forget(
 
 def undo(
     number: Annotated[int, typer.Argument(min=0, help="of the correction; 0: the last one")] = 0,
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     source: Source = "",
     as_json: AsJson = False,
 ) -> None:
@@ -104,12 +104,12 @@ def undo(
     _correct(db, source, as_json, "UNDO", correction_id=number)
 
 
-def list_(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+def list_(db: Db = DEFAULT, as_json: AsJson = False) -> None:
     """All corrections: who said what, and when; also while a node runs."""
     from r4_ros.memory.interchange import correction_to_json
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.stores import open_store
 
-    store = SqliteStore(db, read_only=True)
+    store = open_store(db, read_only=True)
     try:
         records = store.corrections()
     finally:
@@ -136,12 +136,12 @@ def _told(row: dict[str, Any]) -> str:
     return f"{row['number']}: {row['kind'].lower()} {' '.join(said)} ({time_text(row['stamp'])}{by}{undone})"
 
 
-def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
+def merges(db: Db = DEFAULT, as_json: AsJson = False) -> None:
     """What the memory itself found to be one thing, and when; also while a node runs."""
     from r4_ros.cli.db import time_text
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.stores import open_store
 
-    store = SqliteStore(db, read_only=True)
+    store = open_store(db, read_only=True)
     try:
         records = store.merges()
     finally:
@@ -166,15 +166,16 @@ def merges(db: Db = Path("r4.db"), as_json: AsJson = False) -> None:
         print(f"{row['part']} ({row['label']}) is {row['entry_id']}: {row['reason']}, at {when}{undone}")
 
 
-def _correct(db: Path, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> tuple[str, ...]:
+def _correct(db: str, source: str, as_json: bool, kind: str, *entries: str, **more: Any) -> tuple[str, ...]:
     """Say it, and what became of it; gives the ids of what is shown no more."""
     from r4_ros.cli.embedding import embedder_for
     from r4_ros.core.config import MemoryConfig
     from r4_ros.core.errors import StoreError
     from r4_ros.core.model import CorrectionKind, EntryCorrection
+    from r4_ros.memory.database_name import exists
     from r4_ros.memory.library import open_library
 
-    if not db.is_file():
+    if not exists(db):
         raise StoreError(f"{db}: there is no such database; check the path")
     with open_library(db, MemoryConfig(), embedder_for(db) if kind == "RENAME" else None) as library:
         known = [entry.entry_id for entry in library.entries()]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from r4_ros.cli.database import DEFAULT, Db
+
 if TYPE_CHECKING:
     from r4_ros.core.model import Fact
 
-Db = Annotated[Path, typer.Option("--db", help="the memory's SQLite file")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 SHOWN_SOURCES = 3
 
@@ -26,7 +26,7 @@ def register(group: typer.Typer) -> None:
 
 def facts(
     labels: Annotated[list[str] | None, typer.Argument(help="only of things called so")] = None,
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     agents: Annotated[str, typer.Option(help="only from what these saw, separated by commas")] = "",
     zone: Annotated[str, typer.Option("--timezone", help="of times of day, like Europe/Berlin; default: UTC")] = "",
     as_json: AsJson = False,
@@ -84,7 +84,7 @@ def _date(stamp_ns: int) -> str:
 
 def tell(
     text: Annotated[str, typer.Argument(help="what happened, or what somebody said")],
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     agent: Annotated[str, typer.Option(help="whose episode it is; default: the only agent there is")] = "",
     participants: Annotated[
         list[str] | None,
@@ -103,9 +103,10 @@ def tell(
     from r4_ros.core.config import MemoryConfig
     from r4_ros.core.errors import InvalidArgument, StoreError
     from r4_ros.core.model import Episode, EpisodeSource, Interval
+    from r4_ros.memory.database_name import exists
     from r4_ros.memory.library import open_library
 
-    if not db.is_file():
+    if not exists(db):
         raise StoreError(f"{db}: there is no such database; check the path")
     with open_library(db, MemoryConfig(), make_embedder("minilm")) as library:
         agents = library.agents()

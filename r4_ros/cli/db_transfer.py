@@ -14,10 +14,11 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from r4_ros.cli.database import DEFAULT, Db
+
 if TYPE_CHECKING:
     from r4_ros.memory.transfer import Imported
 
-Db = Annotated[Path, typer.Option("--db", help="the memory's SQLite file")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 _SHOWN_PROBLEMS = 10
 _UNITS_S = {"d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -33,13 +34,13 @@ def register(group: typer.Typer) -> None:
 
 def export(
     out: Annotated[Path, typer.Option("--out", help="file to write, JSON Lines; '-': standard output")],
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
 ) -> None:
     """Write the whole memory as JSON Lines (docs/interchange.md); a node may go on writing to it."""
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.stores import open_store
     from r4_ros.memory.transfer import export_lines
 
-    store = SqliteStore(db, read_only=True)
+    store = open_store(db, read_only=True)
     try:
         lines = _with_progress(export_lines(store), "exporting", sum(store.counts()[k] for k in ("frame", "anchor")))
         if str(out) == "-":
@@ -74,7 +75,7 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
 
 def import_(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="JSON Lines; '-': standard input")],
-    db: Annotated[Path, typer.Option("--db", help="the memory to build, or to add to")],
+    db: Annotated[str, typer.Option("--db", metavar="FILE|URL", help="the memory to build, or to add to")],
     strict: Annotated[bool, typer.Option("--strict", help="stop at the first bad line")] = False,
     embedder: Annotated[
         str,
@@ -116,7 +117,7 @@ def _reading(source: Path) -> Iterator[IO[str]]:
         yield file
 
 
-def _tell(done: Imported, db: Path, as_json: bool) -> None:
+def _tell(done: Imported, db: str, as_json: bool) -> None:
     for problem in done.problems[:_SHOWN_PROBLEMS]:
         print(f"r4: {problem}", file=sys.stderr)
     if done.refused > _SHOWN_PROBLEMS:
@@ -137,16 +138,17 @@ def _tell(done: Imported, db: Path, as_json: bool) -> None:
 
 def backup(
     out: Annotated[Path, typer.Option("--out", help="file to write")],
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     force: Annotated[bool, typer.Option("--force", help="replace a file that is there")] = False,
 ) -> None:
     """A consistent copy of the whole memory, also while a node writes to it."""
     from r4_ros.core.errors import InvalidArgument
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.database_name import is_url
+    from r4_ros.memory.stores import open_store
 
-    if out.exists() and (not force or out.samefile(db)):
+    if out.exists() and (not force or (not is_url(db) and out.samefile(db))):
         raise InvalidArgument(f"{out} exists already; give another name" + ("" if force else ", or --force"))
-    store = SqliteStore(db, read_only=True)
+    store = open_store(db, read_only=True)
     try:
         size = store.backup(out)
     finally:
@@ -155,7 +157,7 @@ def backup(
 
 
 def prune(
-    db: Db = Path("r4.db"),
+    db: Db = DEFAULT,
     before: Annotated[
         str,
         typer.Option(
@@ -173,18 +175,19 @@ def prune(
     """Drop old observations and thin old frames; entries keep all they know. The node must be stopped meanwhile."""
     from r4_ros.core.errors import InvalidArgument, StoreError
     from r4_ros.core.model import FOREVER
-    from r4_ros.memory.sqlite_store import SqliteStore
+    from r4_ros.memory.database_name import exists
+    from r4_ros.memory.stores import open_store
 
     if not before and max_mb is None and not forgotten:
         raise InvalidArgument("say what may go: --observations-before, --max-mb or --forgotten-before")
     if forgotten and (before or max_mb is not None or dry_run):
         raise InvalidArgument("--forgotten-before erases for good; give it alone")
-    if not db.is_file():
+    if not exists(db):
         raise StoreError(f"{db}: there is no such database; check the path")
     if forgotten:
         _erase(db, stamp_of(forgotten, time.time_ns()), as_json)
         return
-    store = SqliteStore(db)
+    store = open_store(db)
     try:
         newest = max((session.newest_ns for session in store.sessions()), default=0)
         before_ns = stamp_of(before, newest) if before else FOREVER
@@ -205,10 +208,10 @@ def prune(
         )
 
 
-def _erase(db: Path, before_ns: int, as_json: bool) -> None:
-    from r4_ros.memory.sqlite_store import SqliteStore
+def _erase(db: str, before_ns: int, as_json: bool) -> None:
+    from r4_ros.memory.stores import open_store
 
-    store = SqliteStore(db)
+    store = open_store(db)
     try:
         erased = store.erase(before_ns)
     finally:

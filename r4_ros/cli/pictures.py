@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 MOST_NAMES = 15
 
 
-def save_picture(db: Path, thing: str, out: Path | None) -> Path:
+def save_picture(db: str | Path, thing: str, out: Path | None) -> Path:
     """Write the newest picture of a thing, named by its label or entry id; of several, of the one seen last.
 
     ``out``: .jpg or .png; None: beside the database. Raises UnknownEntry where there is no such thing or no picture.
     """
     from r4_ros.core.config import MemoryConfig
+    from r4_ros.memory.database_name import beside
     from r4_ros.memory.library import open_library
 
     with open_library(db, MemoryConfig(), read_only=True) as library:
@@ -32,7 +33,7 @@ def save_picture(db: Path, thing: str, out: Path | None) -> Path:
         raise UnknownEntry(f"the memory knows no '{thing}'; it knows {labels}")
     if kept is None:
         raise UnknownEntry(f"no picture of '{thing}' is kept: none was sent, or older ones made room (crops_mb)")
-    path = out or db.with_name(f"{db.stem}-{_file_name(thing)}.jpg")
+    path = out or beside(db, f"-{_file_name(thing)}.jpg")
     path.write_bytes(_encoded(kept.jpeg, path))
     return path
 

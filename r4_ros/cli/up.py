@@ -42,7 +42,10 @@ def register(app: typer.Typer) -> None:
     @app.command("up")
     def up(
         only: Annotated[list[str] | None, typer.Option(help="node to start (repeatable); all without it")] = None,
-        db: Annotated[Path | None, typer.Option(help="memory's database")] = None,
+        db: Annotated[
+            str | None,
+            typer.Option(metavar="FILE|URL", help="memory's database: a file, or postgresql://USER@HOST/NAME"),
+        ] = None,
         agent: Annotated[str, typer.Option(help="whose memory this is; otherwise the namespace, or the host")] = "",
         namespace: Annotated[str, typer.Option(help="namespace of the nodes, one for each robot")] = "",
         agents: Annotated[

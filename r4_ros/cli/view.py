@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from r4_ros.cli.database import DEFAULT, Db
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import NS_PER_S, Query
 
@@ -40,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 
 def view(
-    db: Annotated[Path, typer.Option(help="database of a memory", metavar="FILE")] = Path("r4.db"),
+    db: Db = DEFAULT,
     out: Annotated[
         Path | None, typer.Option(help="picture to write; default: beside the database", metavar="PNG")
     ] = None,
@@ -61,11 +62,12 @@ def view(
         return
     from r4_ros.cli.picture import draw
     from r4_ros.core.config import MemoryConfig
+    from r4_ros.memory.database_name import beside
     from r4_ros.memory.library import open_library
 
     with open_library(db, MemoryConfig(), read_only=True) as library:
         scene = scene_of(library, at, {name.strip() for name in agents.split(",") if name.strip()})
-    typer.echo(draw(scene, out or db.with_suffix(".png"), size))
+    typer.echo(draw(scene, out or beside(db, ".png"), size))
 
 
 def scene_of(library: Library, at: str = "", agents: Collection[str] = ()) -> Scene:

@@ -182,7 +182,9 @@ class MemoryConfig:
     agent_id: str = param("", "the agent that this memory belongs to; empty: the namespace, else the host's name")
     agents: list[str] = param([], "namespaces of agents whose observations are taken; empty: this node's own")
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
-    db: str = param("r4.db", "SQLite file; relative: to ROS_HOME, else ~/.ros")
+    db: str = param(
+        "r4.db", "SQLite file (relative: to ROS_HOME, else ~/.ros), or postgresql://USER@HOST/NAME without a password"
+    )
     durability: str = param(
         "normal", "normal: survives kill -9; full: also power loss (an fsync a commit)", choices=("normal", "full")
     )

@@ -8,6 +8,7 @@ R4Error
 ├── Unavailable           an optional library, model or device is missing
 ├── FrameRefused          a frame that can't be trusted (has a countable reason)
 ├── StoreError            disk full, read-only, locked, damaged
+│   ├── StoreEmpty        there is no memory in this database yet
 │   ├── StoreOutdated     the store holds more than this process knows of
 │   └── SchemaError       the file is newer than this program, or not ours
 ├── WriterRefused         another live writer serves this agent
@@ -118,6 +119,10 @@ class StoreError(R4Error):
 
 class StoreOutdated(StoreError):
     """The store holds more than this process knows of: open it anew."""
+
+
+class StoreEmpty(StoreError):
+    """There is no memory in this database yet."""
 
 
 class SchemaError(StoreError):

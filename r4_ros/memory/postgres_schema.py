@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from r4_ros.core.errors import SchemaError
+from r4_ros.core.errors import SchemaError, StoreEmpty
 from r4_ros.memory.migrations import MIGRATIONS
 from r4_ros.memory.sql import Migration, Row
 
@@ -50,17 +50,20 @@ TABLES = tuple(re.findall(r"CREATE TABLE (\w+)", " ".join(sql for step in STEPS.
 def missing(path: str, tables: Collection[str], done: Sequence[Row], read_only: bool) -> list[str]:
     """The steps that a database lacks, given its tables, and kind and name of the steps that it has.
 
-    Raises SchemaError where it isn't ours, is newer than this program, or would have to be changed but is only read.
+    Raises StoreEmpty, and SchemaError where it isn't ours, is newer than this program, or is only read but would have
+    to be changed.
     """
     if not done and set(TABLES) & set(tables):
         raise SchemaError(f"{path}: this database was made by another program; give another one")
     unknown = [step for kind, step in done if kind != KIND or step not in STEPS]
     if unknown:
         raise SchemaError(f"{path}: its schema is newer than this program ({unknown[-1]}); update r4_ros")
+    if not done and read_only:
+        raise StoreEmpty(f"{path}: there is no memory in this database yet; open it once for writing, as a node does")
     lacking = [name for name in STEPS if (KIND, name) not in done]
     if lacking and read_only:
         raise SchemaError(
-            f"{path}: its schema is older than this program's, or there is none; open it once for writing to bring it "
-            "up to date: `r4 up --only memory --db URL` does"
+            f"{path}: its schema is older than this program's; open it once for writing to bring it up to date: "
+            "`r4 up --only memory --db URL` does"
         )
     return lacking

@@ -5,20 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from r4_ros.core.errors import Unavailable
+from r4_ros.memory.database_name import is_url
 from r4_ros.memory.sql_store import SqlStore
 from r4_ros.memory.sqlite_store import SqliteStore
-
-_SCHEMES = ("postgresql://", "postgres://")
-
-
-def is_url(database: str | Path) -> bool:
-    """Whether it names a database on a server."""
-    return isinstance(database, str) and database.startswith(_SCHEMES)
-
-
-def exists(database: str | Path) -> bool:
-    """Whether there is such a file; of a server that is known when it is opened."""
-    return is_url(database) or Path(database).is_file()
 
 
 def open_store(database: str | Path, durability: str = "normal", read_only: bool = False) -> SqlStore:

@@ -19,6 +19,7 @@ from r4_ros.adapters.embedders import make_embedder
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error, StoreError, WriterRefused
 from r4_ros.core.model import NS_PER_S, Frame, PlacedEntry, Receipt
+from r4_ros.memory.database_name import is_url
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
@@ -62,14 +63,15 @@ class MemoryNode(R4Node[MemoryConfig]):
     def configure(self) -> None:
         """Open the database and make topics and services."""
         config = self.config
-        path = ros_home(config.db)
+        database = config.db if is_url(config.db) else ros_home(config.db)
+        folder = database.parent if isinstance(database, Path) else ros_home("r4.db").parent
         embedder = make_embedder(config.embedder)
         if embedder is not None:
             embedder.embed(["thing"])  # loads the model now, not with the first question
-        self._library = open_library(path, config, embedder)
+        self._library = open_library(database, config, embedder)
         if config.regions_file:
             self._library.set_regions(load_regions(Path(config.regions_file).expanduser()))
-        self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else path.parent / "snapshots"
+        self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else folder / "snapshots"
         self._published_revision, self._sent_revision = -1, self._library.revision
         self._writer: Worker[Job] = self.worker(
             "r4-store", capacity=WAITING_FRAMES, on_drop=lambda _: self.counts.add("frames_dropped")

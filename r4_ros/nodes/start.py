@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from r4_ros.core.errors import InvalidArgument
+from r4_ros.memory.database_name import beside, is_url
 
 NODES = ("perception", "memory", "reasoner", "experience")
 MEMORY_TOPICS = ("memory/acks", "memory/entries", "memory/entries_delta", "memory/retrieve")
@@ -28,7 +29,7 @@ class StartOptions:
     agent: str = ""
     agents: Sequence[str] = ()
     memory_namespace: str = ""
-    db: Path | None = None
+    db: Path | str | None = None
     params: Path | None = None
     sim_time: bool = False
     camera: str = ""
@@ -95,13 +96,13 @@ def _parameters(name: str, options: StartOptions) -> dict[str, str]:
         values["use_sim_time"] = "true"
     if name == "memory":
         if options.db is not None:
-            values["db"] = _text(str(options.db.resolve()))
+            values["db"] = _text(str(options.db) if is_url(options.db) else str(Path(options.db).resolve()))
         if options.agents:
             values["agents"] = "[" + ", ".join(_text(agent) for agent in options.agents) + "]"
         if options.regions is not None:
             values["regions_file"] = _text(str(options.regions.resolve()))
     if name == "experience" and options.db is not None:
-        values["db"] = _text(str(options.db.resolve().with_name(f"{options.db.stem}_experience.db")))
+        values["db"] = _text(str(beside(options.db, "_experience.db").resolve()))
     if name == "perception":
         values.update(_perception_parameters(options))
     return values

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from postgres import Server
 
-from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError, StoreOutdated
+from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreOutdated
 from r4_ros.memory.stores import open_store
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
@@ -233,7 +233,7 @@ def test_other_schemas_are_refused(postgres_server: Server, opened: Open) -> Non
         for read_only in (False, True):
             with pytest.raises(SchemaError, match=said):
                 opened(url, read_only=read_only)
-    with pytest.raises(SchemaError, match="open it once for writing"):
+    with pytest.raises(StoreEmpty, match="open it once for writing"):
         opened(empty, read_only=True)
 
 
