@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from r4_ros.core.ports import Embedder
     from r4_ros.evaluation.sim.proof import Tally
+    from r4_ros.evaluation.sim.runs import Made
 
 
 def sim(
@@ -25,6 +26,10 @@ def sim(
     questions: Annotated[
         Path | None, typer.Option(help="questions and right answers for --log, as JSONL", metavar="FILE")
     ] = None,
+    wordings: Annotated[
+        Path | None, typer.Option(help="ask in these words (YAML, see docs/evaluation.md)", metavar="FILE")
+    ] = None,
+    degrade: Annotated[str, typer.Option(help="worse sensing: any of noise, labels, drift, closure")] = "",
     out: Annotated[Path | None, typer.Option(help="write every answer and mark here, as JSONL")] = None,
     render: Annotated[bool, typer.Option(help="--no-render: memories from the simulator's state and rays")] = True,
     cache: Annotated[Path | None, typer.Option(help="folder for pictures and memories; default: the user's")] = None,
@@ -34,21 +39,26 @@ def sim(
     """Ask hundreds of questions about simulated days in an apartment, and mark the answers against the truth."""
     from r4_ros.adapters.embedders import make_embedder
     from r4_ros.core.errors import InvalidArgument
+    from r4_ros.evaluation.sim.ask import read_wordings
+    from r4_ros.evaluation.sim.degraded import KINDS
     from r4_ros.evaluation.sim.keyed import KEYS
-    from r4_ros.evaluation.sim.proof import figures
+    from r4_ros.evaluation.sim.proof import ask_all, figures
 
-    active = frozenset(k.strip() for k in keys.split(",") if k.strip())
+    active, worse = (frozenset(k.strip() for k in names.split(",") if k.strip()) for names in (keys, degrade))
     if planner != "rules":
         raise InvalidArgument(f"there is no planner '{planner}'; there is: rules")
     if not active <= frozenset(KEYS):
         raise InvalidArgument(f"--keys {keys}: any of {', '.join(KEYS)} are needed")
+    if not worse <= frozenset(KINDS) or (worse and not render):
+        raise InvalidArgument(f"--degrade {degrade}: any of {', '.join(KINDS)}, and not with --no-render")
     if (log is None) != (questions is None):
         raise InvalidArgument("--log and --questions go together: a memory, and what is asked of it")
     model = make_embedder(embedder)
     if log is not None and questions is not None:
         tally = _foreign(log, questions, model, active)
     else:
-        tally = _simulated(scenarios, model, active, variants, times, cache, render)
+        runs = _runs(scenarios, model, cache, render, worse)
+        tally = ask_all(runs, model, active, variants, times, None if wordings is None else read_wordings(wordings))
     if out is not None:
         rows = [json.dumps({"variant": name, **m.as_row()}) for name, found in tally.marked.items() for m in found]
         _write(out, "".join(f"{row}\n" for row in rows))
@@ -59,29 +69,28 @@ def sim(
         _print(found)
 
 
-def _simulated(
-    count: int,
-    embedder: Embedder | None,
-    keys: frozenset[str],
-    variants: bool,
-    times: float,
-    cache: Path | None,
-    render: bool,
-) -> Tally:
+def _runs(count: int, embedder: Embedder | None, cache: Path | None, render: bool, worse: frozenset[str]) -> list[Made]:
     from r4_ros.cli.frames import progress
-    from r4_ros.evaluation.sim.proof import ask_all
     from r4_ros.evaluation.sim.runs import cache_folder, frame_count, make, make_unrendered
     from r4_ros.evaluation.sim.scenarios import scenarios
 
     wanted, folder = scenarios(count), cache_folder(cache)
     done, runs = 0, []
-    make_one = make if render else make_unrendered
     with progress(sum(frame_count(s) for s in wanted)) as advance:
         for scenario in wanted:
-            runs.append(make_one(scenario, folder, embedder, lambda n, base=done: advance(base + n)))  # type: ignore[misc]
+
+            def tell(fed: int, before: int = done) -> None:
+                advance(before + fed)
+
+            made = (
+                make(scenario, folder, embedder, tell, worse)
+                if render
+                else make_unrendered(scenario, folder, embedder, tell)
+            )
+            runs.append(made)
             done += frame_count(scenario)
             advance(done)
-    return ask_all(runs, embedder, keys, variants, times)
+    return runs
 
 
 def _foreign(log: Path, questions: Path, embedder: Embedder | None, keys: frozenset[str]) -> Tally:

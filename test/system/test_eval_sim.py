@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,15 @@ from typer.testing import CliRunner
 
 from r4_ros.bridges.apartment.script import Change
 from r4_ros.cli.main import app, load_commands
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import InvalidArgument
+from r4_ros.evaluation.sim.ask import questions, read_wordings
 from r4_ros.evaluation.sim.keyed import KEYS
 from r4_ros.evaluation.sim.proof import ask_all, figures
 from r4_ros.evaluation.sim.runs import make, make_unrendered
 from r4_ros.evaluation.sim.scenarios import Scenario
+from r4_ros.evaluation.sim.truth import Truth
+from r4_ros.memory.library import open_library
 
 pytestmark = pytest.mark.system
 SHORT = Scenario("t", 0, 8.0, ("robot1",), (Change(4.0, "flower vase", None),), 2.0, (160, 120))
@@ -30,7 +36,12 @@ def test_a_scenario_is_made_once_and_asked_with_every_key(tmp_path: Path) -> Non
     assert found["questions"] > 20 and 0.3 < found["accuracy"] <= 1
     assert found["keys"]["sem+spa+tem"]["accuracy"] == found["accuracy"]
     assert len(found["keys"]) == 8 and found["keys"]["none"]["accuracy"] < found["accuracy"]
-    assert found["unanswerable_answered"] == 0 and set(found["baselines"]) == {"30 s", "60 s", "120 s"}
+    assert found["unanswerable_answered"] == 0 and set(found["baselines"]) == {
+        "last 30 s",
+        "last 60 s",
+        "last 120 s",
+        "captions",
+    }
 
 
 def test_a_memory_without_pictures_knows_what_one_with_pictures_does(tmp_path: Path) -> None:
@@ -61,7 +72,32 @@ def test_foreign_questions_are_asked_of_a_foreign_memory(tmp_path: Path) -> None
     assert [w["mark"]["right"] for w in written] == [True, True] and written[0]["answer"]["evidence"]
 
 
-@pytest.mark.parametrize("wrong", [["--planner", "lm"], ["--keys", "sem,odd"], ["--log", "x.db"]])
+@pytest.mark.parametrize("wrong", [["--planner", "lm"], ["--keys", "sem,odd"], ["--log", "x.db"], ["--degrade", "fog"]])
 def test_the_command_refuses_what_makes_no_sense(wrong: list[str]) -> None:
     load_commands()
     assert CliRunner().invoke(app, ["eval", "sim", *wrong]).exit_code != 0
+
+
+def test_worse_sensing_makes_a_memory_of_its_own(tmp_path: Path) -> None:
+    clean = make(SHORT, tmp_path, None)
+    noisy = make(SHORT, tmp_path, None, degrade=frozenset({"noise", "labels", "closure"}))
+    assert noisy.db != clean.db and noisy.truth == clean.truth, "the truth stays what it was"
+    clear, worse = (open_library(made.db, MemoryConfig(), None, read_only=True) for made in (clean, noisy))
+    with clear as a, worse as b:
+        right = {(e.label, tuple(e.box.pose.position)) for e in a.placed()}
+        assert right.isdisjoint((e.label, tuple(e.box.pose.position)) for e in b.placed())
+        sofa, moved = (next(e.box.pose.position for e in x.placed() if e.label == "sofa") for x in (a, b))
+        assert math.dist(sofa, moved) < 0.3, "the loop closure brings all back"
+
+
+def test_questions_are_asked_in_other_words(tmp_path: Path) -> None:
+    load_commands()
+    truth = Truth(make(SHORT, tmp_path, None).truth)
+    file = tmp_path / "words.yaml"
+    file.write_text("locate_now:\n- Pray tell where the {x} be?\n")
+    asked = questions(truth, "t", 0, worded=read_wordings(file))
+    assert asked and all(case.text.startswith("Pray tell where the ") for case in asked)
+    for wrong in ("nonsense:\n- Where?\n", "locate_now: []\n", "locate_now:\n- Where is {q}?\n", "- x\n", "a: [\n"):
+        file.write_text(wrong)
+        with pytest.raises(InvalidArgument):
+            read_wordings(file)

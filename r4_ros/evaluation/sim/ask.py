@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
+from string import Formatter
 
 import numpy as np
 import yaml
 
+from r4_ros.core.errors import InvalidArgument
 from r4_ros.evaluation.sim.candidates import SOURCES, Asked
 from r4_ros.evaluation.sim.cases import Case
 from r4_ros.evaluation.sim.truth import Truth
 
 PLURAL = ("keys", "shoes")
+
+
+Wordings = Mapping[str, Sequence[str]]
 
 
 @cache
@@ -24,14 +31,47 @@ def wordings() -> dict[str, list[str]]:
     return found
 
 
-def questions(truth: Truth, scenario: str, seed: int, times: float = 1.0) -> list[Case]:
-    """The questions of one scenario. ``times``: so many times the usual number of each kind."""
+def read_wordings(path: Path) -> Wordings:
+    """Somebody else's wordings, as in docs/evaluation.md: YAML, kind -> texts with the gaps that the kind has.
+
+    Kinds that it leaves out aren't asked. Raises InvalidArgument.
+    """
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidArgument(f"{path} can't be read: {error}") from error
+    if not isinstance(read, dict) or not read:
+        raise InvalidArgument(f"{path}: a mapping of kinds of questions to lists of wordings is needed")
+    for kind, texts in read.items():
+        if kind not in wordings():
+            raise InvalidArgument(f"{path}: '{kind}' is none of the kinds: {', '.join(wordings())}")
+        if not isinstance(texts, list) or not texts or not all(isinstance(t, str) for t in texts):
+            raise InvalidArgument(f"{path}: {kind} needs a list of texts")
+        known = set().union(*(_gaps(t, path) for t in wordings()[kind]))
+        for text in texts:
+            if not _gaps(text, path) <= known:
+                raise InvalidArgument(f"{path}: {kind}: '{text}' has gaps other than {', '.join(sorted(known))}")
+    return {str(kind): [str(t) for t in texts] for kind, texts in read.items()}
+
+
+def _gaps(text: str, path: Path) -> set[str]:
+    try:
+        return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+    except ValueError as error:
+        raise InvalidArgument(f"{path}: '{text}': {error}") from error
+
+
+def questions(truth: Truth, scenario: str, seed: int, times: float = 1.0, worded: Wordings | None = None) -> list[Case]:
+    """The questions of one scenario. ``times``: so many times the usual number of each kind; ``worded``: otherwise."""
     cases: list[Case] = []
+    used = wordings() if worded is None else worded
     for kind, (form, operator, source, quota) in SOURCES.items():
+        if kind not in used:
+            continue
         rng = np.random.default_rng([seed, sum(kind.encode())])
         ego = truth.robots[int(rng.integers(len(truth.robots)))]
         possible = _balanced(list(source(truth, ego)), rng)
-        texts = [str(t) for t in rng.permutation(wordings()[kind])]
+        texts = [str(t) for t in rng.permutation(list(used[kind]))]
         for n, asked in enumerate(possible[: round(quota * times)]):
             text = fill(texts[n % len(texts)], asked.slots)
             names = tuple(t.name for t in asked.things)

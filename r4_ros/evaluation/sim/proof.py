@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy as np
 from r4_ros.core.config import MemoryConfig, ReasonerConfig
 from r4_ros.core.model import Question
 from r4_ros.core.ports import Embedder, Memory
-from r4_ros.evaluation.sim.ask import questions
+from r4_ros.evaluation.sim.ask import Wordings, questions
+from r4_ros.evaluation.sim.captions import Captions
 from r4_ros.evaluation.sim.cases import Case
 from r4_ros.evaluation.sim.keyed import KEYS, Keyed, Recent
 from r4_ros.evaluation.sim.marks import Mark, mark
@@ -55,6 +57,7 @@ def ask_all(
     keys: frozenset[str],
     variants: bool,
     times: float = 1.0,
+    worded: Wordings | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Tally:
     """Ask each run its questions. ``keys``: the active ones; ``variants``: also the ablation and the baselines."""
@@ -62,22 +65,23 @@ def ask_all(
     marked: dict[str, list[Marked]] = defaultdict(list)
     for made in runs:
         truth = Truth(made.truth)
-        cases = questions(truth, made.scenario.name, made.scenario.seed, times)
+        cases = questions(truth, made.scenario.name, made.scenario.seed, times, worded)
         with open_library(made.db, MemoryConfig(), embedder, read_only=True) as library:
             marked[""] += _asked(library if keys == frozenset(KEYS) else Keyed(library, keys), cases, truth)
             if variants:
-                for name, memory in _variants(library, truth.now_ns):
+                for name, memory in _variants(library, truth.now_ns, made.db, embedder):
                     marked[name] += _asked(memory, cases, truth)
         advance()
     return Tally(dict(marked), time.monotonic() - started)
 
 
-def _variants(memory: Memory, now_ns: int) -> Iterable[tuple[str, Memory]]:
+def _variants(memory: Memory, now_ns: int, db: Path, embedder: Embedder | None) -> Iterable[tuple[str, Memory]]:
     for length in range(len(KEYS) + 1):
         for some in itertools.combinations(KEYS, length):
             yield f"keys:{'+'.join(some) or 'none'}", Keyed(memory, frozenset(some))
     for seconds in RECENT_S:
-        yield f"last:{seconds:g} s", Recent(memory, now_ns, seconds)
+        yield f"baseline:last {seconds:g} s", Recent(memory, now_ns, seconds)
+    yield "baseline:captions", Captions(db, memory, embedder)
 
 
 def ask_foreign(memory: Memory, cases: Sequence[Case], keys: frozenset[str]) -> Tally:
@@ -114,7 +118,7 @@ def figures(tally: Tally) -> dict[str, Any]:
         "per_operator": _by(whole, lambda m: m.case.operator),
         "per_relation": _by(whole, lambda m: m.case.relation or "none"),
         "keys": _named(tally.marked, "keys:"),
-        "baselines": _named(tally.marked, "last:"),
+        "baselines": _named(tally.marked, "baseline:"),
         "wall_s": round(tally.wall_s, 1),
     }
 

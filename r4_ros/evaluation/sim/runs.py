@@ -24,6 +24,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import inverse, transform_points
 from r4_ros.core.model import NS_PER_S, Float32Array
 from r4_ros.core.ports import Embedder
+from r4_ros.evaluation.sim.degraded import Degraded
 from r4_ros.evaluation.sim.scenarios import Scenario
 from r4_ros.evaluation.sim.unrendered import Perceive, Unrendered, feed_unrendered
 from r4_ros.memory.library import open_library
@@ -49,7 +50,7 @@ class Made:
 class Rendered(Simulation):
     """A simulation whose pictures are kept in a file. Depth is rounded to millimetres, as a depth camera's is."""
 
-    def __init__(self, scenario: Scenario, file: Path) -> None:
+    def __init__(self, scenario: Scenario, file: Path, degrade: frozenset[str] = frozenset()) -> None:
         super().__init__(
             scenario.seed,
             scenario.duration_s,
@@ -61,10 +62,11 @@ class Rendered(Simulation):
         )
         self._file = file
         self._archive: zipfile.ZipFile | None = None
+        self.degraded = Degraded(degrade, self) if degrade else None
         self.emptied: dict[str, int] = {}
 
     def frames(self) -> Iterator[SimFrame]:
-        """All frames; those of an earlier run come from the file."""
+        """All frames; those of an earlier run come from the file. Degraded where ``degraded`` says how."""
         part = self._file.with_suffix(f".{os.getpid()}.part")
         kept = self._file.exists()
         with zipfile.ZipFile(
@@ -72,7 +74,7 @@ class Rendered(Simulation):
         ) as self._archive:
             for frame in super().frames():
                 look_through(self.stays, frame, self.emptied)
-                yield frame
+                yield frame if self.degraded is None else self.degraded(frame)
         if not kept:
             part.replace(self._file)
 
@@ -114,18 +116,28 @@ def cache_folder(named: Path | None) -> Path:
 
 
 def make(
-    scenario: Scenario, cache: Path, embedder: Embedder | None, advance: Callable[[int], None] = lambda _: None
+    scenario: Scenario,
+    cache: Path,
+    embedder: Embedder | None,
+    advance: Callable[[int], None] = lambda _: None,
+    degrade: frozenset[str] = frozenset(),
 ) -> Made:
-    """The memory of a scenario: from the cache where scenario and code are the same, else made and kept there."""
+    """The memory of a scenario: from the cache where scenario and code are the same, else made and kept there.
+
+    ``degrade``: kinds of worse sensing (``degraded.KINDS``).
+    """
     views = cache / f"{scenario.name}-{_key(scenario, VIEWS)}.zip"
 
     def drive(part: Path) -> dict[str, Any]:
-        simulation = Rendered(scenario, views)
+        simulation = Rendered(scenario, views, degrade)
         with open_library(part, MemoryConfig(), embedder) as library:
             feed(simulation, library, embedder, lambda fed: advance(fed.frames))
+            if simulation.degraded is not None:
+                simulation.degraded.close(library)
         return {**simulation.truth_log(), "emptied": simulation.emptied}
 
-    return _kept(scenario, cache, _stem(scenario, MEMORY, embedder), drive)
+    folders = (*MEMORY, "evaluation/sim/degraded.py") if degrade else MEMORY
+    return _kept(scenario, cache, "-".join([_stem(scenario, folders, embedder), *sorted(degrade)]), drive)
 
 
 def make_unrendered(
