@@ -15,20 +15,28 @@ WH = frozenset("what where when which who whose whom why how what's where's".spl
 GO_VERBS = frozenset(
     "take guide lead navigate bring escort drive walk go move head come steer fetch get give hand".split()
 )
+GOING_VERBS = frozenset("go head turn walk run move drive".split())
 FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
 STRANDED = frozenset("in on at under to behind near".split())
+PLACING = frozenset("in on at under behind inside beneath".split())
 SEEKING = (("looking", "for"), ("searching", "for"), ("look", "for"))
 WANTING = frozenset("lose seek need want miss".split())
 SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
 PEOPLE = frozenset("anyone anybody someone somebody nobody".split())
 IMAGINING = frozenset("imagine suppose say picture position assume pretend".split())
-TAGS = ((",", "right"), (",", "correct"), (",", "yes"), (",", "no"))
+TAGS = (("right",), ("correct",), ("yes",), ("no",), ("eh",), ("huh",), ("ok",), ("innit",), ("am", "i", "right"))
+"""What makes a question of a statement, behind a comma."""
 WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
 SIZE_WORDS = frozenset("big large tall high wide small deep heavy thick".split())
 STATES_OF_AFFAIRS = frozenset("state condition order color colour shape direction way language year month case".split())
-RESOLVING = frozenset("tell know remember remind say show explain recall wonder like idea clue".split())
+RESOLVING = frozenset("tell know remember remind say show explain recall wonder like idea clue guess".split())
+CHECKING = RESOLVING | frozenset("check confirm verify ask see sure find look make ensure".split())
+"""Verbs that 'if' and 'whether' open a question behind: 'can you check whether the door is open'."""
+OPENING = 9  # words of 'could you please have a look and tell me'
+POSTURES = frozenset("stand sit rest lie lay hang lean perch stay place put be set mount keep locate position".split())
+"""Verbs of where something is."""
 
 
 @dataclass(frozen=True)

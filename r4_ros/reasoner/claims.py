@@ -47,7 +47,9 @@ def claim_of(
         attribute = said[0]
         known = Asked(attribute.name) if attribute.name else Asked.OTHER
         return Claim(attribute=attribute, negate=negate), None, replace(ask, asked=known)
-    place = next((p for p in reversed(places) if p.subject is target and p.start >= begin and target is not None), None)
+    told = (p for p in reversed(places) if p.subject in (target, None) and p.start >= begin and not p.viewer)
+    spans = imagined_spans(reading)
+    place = next((p for p in told if not any(a <= p.start < b for a, b in spans)), None)
     others = [range(p.start, p.end) for p in places if p is not place]
     within = masked | {i for span in others for i in span}
     if place is not None and _closes(reading, place, begin, end, frozenset(within)):

@@ -9,6 +9,7 @@ from r4_ros.reasoner import (
     leftover,
     lexicon,
     occasions,
+    opening,
     parse,
     spatial,
     superlative,
@@ -34,18 +35,16 @@ from r4_ros.reasoner.keys import (
     TemporalOp,
 )
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.purposes import SERVING, purpose_at
 from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
 from r4_ros.reasoner.sketch import (
     ROBOT,
-    SERVING,
     Sketch,
     find_agents,
-    find_target,
     imagined_spans,
-    purpose_at,
-    shown_on,
     subject,
 )
+from r4_ros.reasoner.target import find_target, shown_on
 
 EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION, Form.ORDER)
 
@@ -55,7 +54,7 @@ def plan(text: str) -> Plan:
     reading = parse.read(parse.clean(text))
     mentions = temporal.find(reading)
     masked = frozenset(i for m in mentions for i in range(m.start, m.end))
-    begin, end = forms.sentence(reading, masked)
+    begin, end = opening.sentence(reading, masked)
     ask = forms.classify(reading, masked, begin, end)
     places = spatial.find(reading, masked | frozenset(range(ask.start, ask.end)))
     sketch = Sketch(reading, ask, begin, end, masked, mentions, places, superlative.find(reading, masked))

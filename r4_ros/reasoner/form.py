@@ -4,51 +4,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r4_ros.reasoner import words
+from r4_ros.reasoner import lexicon, words
 from r4_ros.reasoner.asking import (
     AUXILIARIES,
     BE,
-    FILLERS,
     FIND_VERBS,
     GO_VERBS,
-    IMAGINING,
+    GOING_VERBS,
     PEOPLE,
-    RESOLVING,
     SEE_LEMMAS,
     SEEKING,
     SIZE_WORDS,
     SOME,
-    TAGS,
-    WH,
+    WANTING,
     Ask,
 )
 from r4_ros.reasoner.clocktime import UNITS
 from r4_ros.reasoner.form_what import property_asked, what
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.occasions import event_word
+from r4_ros.reasoner.opening import core
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NUMBERS
-
-
-def sentence(reading: Reading, masked: frozenset[int]) -> tuple[int, int]:
-    """The words of the first sentence that asks something (the whole text if none does)."""
-    lowers = reading.lowers
-    ends = [i for i, w in enumerate(lowers) if w in ("?", "!", ".", ";") and i not in masked] + [len(lowers)]
-    begin = 0
-    spans = []
-    for end in ends:
-        if end > begin:
-            spans.append((begin, end))
-        begin = end + 1
-    asking = [s for s in spans if _core(reading, masked, *s) is not None]
-    marked = [s for s in asking if lowers[s[1] : s[1] + 1] == ("?",)]
-    asking = marked or asking
-    return asking[0] if asking else (spans[-1] if spans else (0, len(lowers)))
+from r4_ros.reasoner.spatial_words import EVERYWHERE, HAVING
 
 
 def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> Ask:
     """Decide by the question's opening words, then by its verb."""
-    start = _core(reading, masked, begin, end)
+    start = core(reading, masked, begin, end)
     if start is None:
         return _fragment(reading, begin, end)
     word = reading.lowers[start]
@@ -58,7 +41,7 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     if word in ("what", "which", "whose"):
         return what(reading, start, end)
     if word == "where":
-        return _where(reading, start, end)
+        return _where(reading, begin, start, end)
     if word == "when":
         return Ask(Form.WHEN, start, start + 1)
     if word == "why":
@@ -69,10 +52,6 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
         seen = _who_saw(reading, start, end)
         if seen:
             return Ask(Form.IDENTIFY, start, seen, Asked.AGENT)
-        if any(
-            w.lemma in ("take", "move", "steal", "bring", "put", "remove", "drop") for w in reading.words[start:end]
-        ):
-            return Ask(Form.ACTION, start, start + 1)
         return Ask(Form.IDENTIFY, start, start + 1, Asked.IDENTITY, bare=True)
     if word in AUXILIARIES or following in ("n't", "not"):
         return _yes_no(reading, masked, start, end)
@@ -96,49 +75,6 @@ def _who_saw(reading: Reading, start: int, end: int) -> int:
     ):
         i += 1
     return i + 1 if i < end and reading.words[i].lemma in SEE_LEMMAS else 0
-
-
-def _core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int | None:
-    """Where the asking begins, behind greetings, 'can you tell me' and leading clauses."""
-    lowers = reading.lowers
-    i = begin
-    while i < end and (lowers[i] in FILLERS or i in masked):
-        i += 1
-    if i >= end:
-        return None
-    inner = next((k for k in range(i + 1, end) if lowers[k] in WH and k not in masked), None)
-    lead = {reading.words[k].lemma for k in range(i, inner or i)}
-    if inner is not None and lead & RESOLVING and lowers[i] not in WH:
-        return inner
-    if inner is not None and lowers[i] in IMAGINING | {"from"}:
-        return inner
-    comma = next((k for k in range(i, end) if lowers[k] == ","), -1)
-    if lowers[i] == "when" and EGO_WORDS & set(lowers[i + 1 : i + 2]) and inner is not None and comma > i:
-        return inner  # 'when I look up, what is above the sink'
-    if lowers[i] in WH or lowers[i] in AUXILIARIES:
-        return i
-    preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",), ("when",))
-    if preposition:
-        return i + 1
-    verb = reading.words[i].lemma
-    if verb in GO_VERBS | FIND_VERBS | {"count", "list", "name", "describe", "show", "tell"} and _imperative(
-        reading, i
-    ):
-        return i
-    after_comma = [k + 1 for k in range(i, end - 1) if lowers[k] == ","]
-    for k in after_comma:
-        while k < end and (lowers[k] in FILLERS or k in masked):
-            k += 1
-        if k < end and (lowers[k] in WH or lowers[k] in AUXILIARIES):
-            return k
-    return inner if inner is not None and lowers[inner] != "which" else None
-
-
-def _imperative(reading: Reading, i: int) -> bool:
-    opens = i == 0 and reading.lowers[i + 1 : i + 2] in (("to",), ("me",), ("us",))
-    return opens or (
-        reading.words[i].tag in ("VB", "VBP", "NN") and (i == 0 or reading.words[i - 1].tag not in ("DT", "PRP"))
-    )
 
 
 def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
@@ -176,16 +112,17 @@ def _duration(start: int) -> Ask:
     return Ask(Form.DURATION, start, start + 2)
 
 
-def _where(reading: Reading, start: int, end: int) -> Ask:
+def _where(reading: Reading, begin: int, start: int, end: int) -> Ask:
     lowers = reading.lowers
     lemmas = [reading.words[k].lemma for k in range(start, end)]
-    own = [k for k in range(start, end) if lowers[k] in ("left", "right", "front", "behind")]
-    if "or" in lowers[start:end] and len(own) > 1:
-        choices, first = _choices(reading, start, end)
-        return Ask(Form.CHOOSE, start, start + 1, choices=choices, chosen_from=first)
+    own = [k for k in range(begin, end) if lowers[k] in ("left", "right", "front", "behind")]
+    if "or" in lowers[begin:end] and len(own) > 1:  # 'left or right of me, where is the couch'
+        choices, first = _choices(reading, begin, lowers.index(",", begin) if "or" in lowers[begin:start] else end)
+        return Ask(Form.CHOOSE, min(start, first), start + 1, choices=choices, chosen_from=first)
     if "relative" in lemmas or lowers[end - 2 : end] in (("from", "me"), ("from", "you"), ("from", "here")):
         return Ask(Form.DIRECTION, start, start + 1)
-    if set(lemmas[:5]) & {"go", "head", "turn"} and "i" in lowers[start:end] and lemmas[1] in ("should", "do", "can"):
+    asker = next((k for k in range(start + 1, min(start + 4, end)) if lowers[k] in ("i", "we")), -1)
+    if asker >= 0 and {w.lemma for w in reading.words[asker : asker + 4]} & GOING_VERBS:
         return Ask(Form.NAVIGATE, start, start + 1)
     return Ask(Form.LOCATE, start, start + 1)
 
@@ -229,10 +166,22 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
         reading
     ):
         return replace(ask, form=Form.EXISTS, end=verb + 1)
+    if _holds(reading, start, end):
+        return replace(ask, form=Form.EXISTS)
     if following and following[0] in SOME:
         acts = following[0] in PEOPLE and any(t.dep == "dobj" for t in tokens[start:end])
         return replace(ask, form=Form.VERIFY if acts else Form.EXISTS)
     return ask
+
+
+def _holds(reading: Reading, start: int, end: int) -> bool:
+    """'does the kitchen have a window', 'did the box contain any nails': whether something is there."""
+    whole = reading.phrase_at(start + 1) if start + 1 < end else None
+    if whole is None or reading.lowers[start] not in ("does", "do", "did"):
+        return False
+    thing = lexicon.is_room(whole.noun) or lexicon.kind_of(whole.noun) not in (None, "person")
+    held = whole.end + 1 < end and reading.words[whole.end].lemma in HAVING
+    return held and (thing or whole.noun in EVERYWHERE)
 
 
 def _robots(reading: Reading) -> set[str]:
@@ -288,17 +237,40 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     if "location" in lowers or "whereabouts" in lowers:
         return Ask(Form.LOCATE, begin, begin)
     lemmas = {reading.words[k].lemma for k in range(begin, end)}
-    sought = next((k + 2 for k in range(begin, end - 2) if reading.lowers[k : k + 2] in SEEKING), -1)
-    if sought >= 0:
-        return Ask(Form.LOCATE, begin, sought)
-    wants = next(
-        (k for k in range(begin, end) if reading.words[k].lemma in ("lose", "seek", "need", "want", "miss")), -1
-    )
-    if wants >= 0 and lowers[:1] in (("i",), ("we",)) and reading.phrase_at(wants + 1) is not None:
-        return Ask(Form.LOCATE, begin, wants + 1)
+    goal = _goal(reading, begin, end)
+    if goal is not None:
+        return goal
     see = lemmas & SEE_LEMMAS
     if see or lowers[:1] in (("any",), ("anything",)) or EGO_WORDS & set(lowers[:1]):
         return Ask(Form.EXISTS, begin, begin + (lowers[:1] == ("i",)))
-    if any(event_word(reading, k) for k in range(begin, end)) or lowers[-2:] in TAGS:
+    if any(event_word(reading, k) for k in range(begin, end)) or _states(reading, begin, end):
         return Ask(Form.VERIFY, begin, begin)
     return Ask(Form.EXISTS, begin, begin)
+
+
+def _goal(reading: Reading, begin: int, end: int) -> Ask | None:
+    """'I want to go to the stove', 'we need the ladder', 'I can't find my keys', 'looking for a cup'."""
+    lowers, tokens = reading.lowers, reading.words
+    sought = next((k + 2 for k in range(begin, end - 2) if lowers[k : k + 2] in SEEKING), -1)
+    if sought >= 0:
+        return Ask(Form.LOCATE, begin, sought)
+    if lowers[begin] not in ("i", "we"):
+        return None
+    to = next((k for k in range(begin + 1, min(begin + 5, end - 1)) if lowers[k] == "to"), -1)
+    wanted = to > 0 and tokens[to - 1].lemma in WANTING | {"have", "like"}
+    if wanted and tokens[to + 1].lemma in GOING_VERBS | {"get", "leave", "exit", "reach"}:
+        return Ask(Form.NAVIGATE, begin, to + 2)
+    lost = next((k for k in range(begin, end) if tokens[k].lemma in WANTING), -1)
+    lost = lost if lost >= 0 or "n't" not in lowers[begin:end] else lowers.index("n't", begin) + 1
+    if 0 <= lost < end and tokens[lost].lemma in WANTING | {"find"} and reading.phrase_at(lost + 1) is not None:
+        return Ask(Form.LOCATE, begin, lost + 1)
+    return None
+
+
+def _states(reading: Reading, begin: int, end: int) -> bool:
+    """Whether words say something of a thing: a subject before its verb, or a tag behind; not 'there is ..'."""
+    if reading.lowers[begin] == "there":
+        return False
+    subjects = (w for w in reading.words[begin:end] if w.dep in ("nsubj", "nsubjpass"))
+    tagged = reading.lowers[end : end + 1] == (",",)
+    return tagged or any(w.i < w.head and reading.words[w.head].tag in ("VBZ", "VBP", "VBD", "VBN") for w in subjects)

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from r4_ros.reasoner import words
-from r4_ros.reasoner.asking import BE, SEE_LEMMAS, STATES_OF_AFFAIRS, STRANDED, WAY_VERBS, Ask
+from r4_ros.reasoner.asking import (
+    PLACING,
+    POSTURES,
+    SEE_LEMMAS,
+    STATES_OF_AFFAIRS,
+    STRANDED,
+    WAY_VERBS,
+    Ask,
+)
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.parse import Reading
 
@@ -19,6 +27,10 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     if lowers[start + 1 : start + 2] == ("of",) and not {"or"} & set(lowers[start:end]):  # 'which of the bins'
         return Ask(Form.IDENTIFY, start, start + 2)
     head = lowers[noun] if noun >= 0 and directly else ""
+    stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
+    kind = reading.phrase_at(noun + 2) if stranded and lowers[noun + 1 : noun + 2] == ("of",) else None
+    if kind is not None:  # 'which piece of furniture is it standing on'
+        noun, head = kind.head, kind.noun
     if head in ("order", "sequence") and "of" not in lowers[start:noun]:
         return Ask(Form.ORDER, start, noun + 1)
     if "first" in lowers[start:end] and "or" in lowers[start:end] and lowers[start] in ("which", "what"):
@@ -41,9 +53,8 @@ def what(reading: Reading, start: int, end: int) -> Ask:
         return described
     if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
         return Ask(Form.IDENTIFY, start, noun + 1, Asked.AGENT)
-    stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
     before = lowers[start - 1] if start else ""
-    if head and before in ("in", "on", "at", "under", "behind", "inside") and head not in STATES_OF_AFFAIRS:
+    if head and before in PLACING and head not in STATES_OF_AFFAIRS:
         return Ask(Form.LOCATE, start, noun + 1)
     if noun >= 0 and lowers[noun] in ("relationship", "personality", "character"):
         return Ask(Form.EXPLAIN, start, start + 1)
@@ -54,13 +65,8 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     if head and placed and (stranded or before in ("in", "on", "at", "to") or head == "room"):
         go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
         return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
-    whole = reading.phrase_at(start + 2) if lowers[start + 1 : start + 2] and lowers[start + 1] in BE else None
-    tail = end - 2 if lowers[end - 2 : end] in (("next", "to"), ("close", "to")) else end - 1
-    if stranded and lowers[start] == "what" and whole is not None and (whole.start, whole.end) == (start + 2, tail):
-        return Ask(Form.LOCATE, start, start + 1)  # 'what is the mug on'
-    placed = any(t.dep == "dobj" for t in tokens[start + 1 : end]) and lowers[start + 1 : start + 2] == ("did",)
-    if stranded and lowers[start] == "what" and placed:
-        return Ask(Form.LOCATE, start, start + 1)  # 'what did I put my bag on'
+    if lowers[start] == "what" and not head and (before in PLACING or (stranded and _stands(reading, start, end))):
+        return Ask(Form.LOCATE, start, start + 1)
     made_of = next((k for k in range(start, end - 1) if lowers[k : k + 2] == ("made", "of")), -1)
     if made_of >= 0 and not head:
         return Ask(Form.ATTRIBUTE, start, start + 1, Asked.MATERIAL)
@@ -71,6 +77,17 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     ):
         return Ask(Form.ORDER, start, start + 1)
     return Ask(Form.IDENTIFY, start, start + 1, bare=not directly)
+
+
+def _stands(reading: Reading, start: int, end: int) -> bool:
+    """'what is the mug on', 'what is it standing on', 'what does it lie under', 'what did I put my bag on'."""
+    lowers, tokens = reading.lowers, reading.words
+    whole = reading.phrase_at(start + 2) if start + 2 < end else None
+    if whole is None or whole.start != start + 2:
+        return lowers[start + 1] in ("did", "have", "has") and any(t.dep == "dobj" for t in tokens[start + 1 : end])
+    tail = end - 2 if lowers[end - 2 : end] in (("next", "to"), ("close", "to")) else end - 1
+    between = tokens[whole.end : tail]
+    return all(t.tag == "RB" or t.lemma in POSTURES for t in between)
 
 
 def property_asked(reading: Reading, start: int, end: int) -> Ask | None:

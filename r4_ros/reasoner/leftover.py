@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from r4_ros.reasoner import asking, clauses, lexicon, occasions, words
-from r4_ros.reasoner.keys import Form, Relation
+from r4_ros.reasoner.keys import Asked, Form, Relation
 from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.parse import EGO_WORDS
-from r4_ros.reasoner.sketch import ROBOT, SERVING, Sketch, imagined_spans, purpose_at
+from r4_ros.reasoner.purposes import SERVING, purpose_at
+from r4_ros.reasoner.sketch import ROBOT, Sketch, imagined_spans
 from r4_ros.reasoner.spatial import Place
 
 KNOWN_VERBS = (
@@ -69,6 +70,9 @@ def _beyond(sketch: Sketch) -> str:
     of_itself = any(m.clause < 0 and m.key.event is not None for m in sketch.mentions)
     if of_itself and (sketch.target is None or lexicon.is_anything(sketch.target.noun)):
         return "it isn't said before what"
+    does = any(occasions.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
+    if sketch.ask.asked is Asked.IDENTITY and does:
+        return "what somebody does isn't in this memory: ask 'what happened to the ..' or 'when was the .. moved'"
     if len(sketch.agents) > 1:
         return "ask of one robot at a time"
     if sketch.target is not None and sketch.target.noun in ("nothing", "nobody"):

@@ -58,6 +58,12 @@ SPELLING = {
     "plz": "please",
     "atm": "at the moment",
 }
+SEEING = re.compile(
+    r"\b(you|we|i|they|any(?:one|body)|some(?:one|body)|robot ?\d*)((?: \w+){0,2}?) "
+    r"(?:c[oa]me across|c[oa]me upon|stumbled? (?:up)?on|run into|ran into|(?:catch|caught) sight of|set eyes on)\b",
+    re.IGNORECASE,
+)
+"""Ways to say 'see' whose words would mean a place or a motion."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,7 @@ def clean(text: str) -> str:
     text = re.sub(r"\bno\. of\b", "number of", text, flags=re.IGNORECASE)
     text = re.sub(r"^were (is|are|'s) ", r"where \1 ", text, flags=re.IGNORECASE)
     text = RUDE.sub("", text).strip()
+    text = SEEING.sub(r"\1\2 see", text)
     if not re.search(r"\w", text):
         raise UnsupportedQuestion("there is no question")
     if len(text) > MAX_CHARACTERS:

@@ -7,7 +7,9 @@ from r4_ros.reasoner.claims import predicate
 from r4_ros.reasoner.keys import Asked, Attribute, Form, Relation, SemanticKey
 from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.sketch import EXCLUDING, Sketch, purpose_at
+from r4_ros.reasoner.purposes import purpose_at
+from r4_ros.reasoner.sketch import Sketch
+from r4_ros.reasoner.target import EXCLUDING
 
 HAVING = (("that", "has"), ("that", "have"), ("which", "has"), ("which", "have"), ("that", "had"))
 NO_PROPERTY = frozenset("same other colored coloured away more most total fewer less".split())

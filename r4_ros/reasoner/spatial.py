@@ -15,6 +15,7 @@ from r4_ros.reasoner.spatial_words import (
     COUNTED_FROM,
     DEPTHS,
     EVERYWHERE,
+    HAVING,
     HOURS,
     LEAVING,
     LINKS,
@@ -311,6 +312,10 @@ def _sided(reading: Reading, masked: frozenset[int]) -> list[Place]:
     return found
 
 
+def _seats(reading: Reading) -> bool:
+    return any(lexicon.kind_of(p.noun) in lexicon.kinds_within("seat") for p in reading.phrases)
+
+
 def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
     """'the kitchen table' is a table in the kitchen; 'the table of room 12' too."""
     found = []
@@ -319,13 +324,13 @@ def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
         if room_of is not None and lexicon.is_room(room_of.noun) and lexicon.kind_of(phrase.noun) is not None:
             found.append(Place(R.IN, phrase.end, room_of.end, anchor=room_of, subject=phrase))
         holds = reading.lowers[phrase.start - 1 : phrase.start] in (("do",), ("does",), ("did",))
-        have = next((w.i for w in reading.words[phrase.end :] if w.lower in ("have", "contain", "hold")), -1)
+        have = next((w.i for w in reading.words[phrase.end :] if w.lower in HAVING), -1)
         kind = lexicon.kind_of(phrase.noun)
         subject = lexicon.is_room(phrase.noun) or (
             kind not in (None, "person") and reading.words[phrase.head].dep == "nsubj"
         )
         if holds and subject and have >= 0 and reading.words[have].tag in ("VB", "VBP"):
-            relation = R.AROUND if kind in SAT_AT else R.IN
+            relation = R.AROUND if kind in SAT_AT and _seats(reading) else R.IN
             found.append(Place(relation, phrase.start, phrase.end, anchor=phrase))
         left = reading.lowers[phrase.start - 1 : phrase.start] == ("from",) and lexicon.is_room(phrase.noun)
         if left and any(w.lemma in LEAVING or w.lower in ("gone", "missing") for w in reading.words):

@@ -71,6 +71,8 @@ TIMELY = frozenset(
     sunrise weekend week point least most present first last random""".split()
 )
 """What 'at' and 'in' make a time or a manner of."""
+HAVING = frozenset("have contain hold".split())
+"""'does the room have a window': what is in it, or at it."""
 SAT_AT = lexicon.kinds_within("table") | {"desk", "counter"}
 RELATIONSHIPS = frozenset("relationship difference similarity conversation contrast connection comparison".split())
 """What is between two things without being anywhere."""
@@ -79,7 +81,7 @@ ABILITIES = frozenset("good bad skilled skillful adept poor great excellent prof
 LINKS = frozenset(
     """that which who is are was were 's sitting standing hanging placed located positioned lying laying mounted placed
     stored kept found set left parked directly immediately just right also currently situated resting there things
-    stuff up put seen visible""".split()
+    stuff up put seen visible stand sit lie lay hang rest stood sat hung""".split()
 )
 """Words that may stand between a noun and the preposition that restricts it."""
 

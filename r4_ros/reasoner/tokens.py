@@ -70,5 +70,5 @@ def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
     while end < len(tokens) and tokens[end].tag in DETERMINER_TAGS | MODIFIER_TAGS | {"POS"}:
         end += 1
     last = end - 1
-    nouns = sum(t.tag in NOUN_TAGS for t in tokens[do + 1 : end])
+    nouns = sum(t.tag in NOUN_TAGS or lexicon.exact_kind(t.lower) is not None for t in tokens[do + 1 : end])
     return last if nouns > 1 and tokens[last].tag == "NN" and lexicon.exact_kind(tokens[last].lower) is None else -1

@@ -107,6 +107,30 @@ List the rooms you went through since you left the dock, in order. | order room 
 If I sit on the sofa facing the tv, what is behind me? | identify | target behind ego; ego on sofa; ego facing tv | |
 Is the kitchen table next to the red bag? | verify table location | target in kitchen | |
 Where is Alice's bag? | locate bag | | |
+I want to go to the stove | navigate stove | | |
+we need to get to the nearest exit | navigate exit | | distance min - |
+I can't find my glasses | locate glasses | | |
+Where was the mug when you first saw it? | locate mug | | | first
+Where did the cat go after I left? | locate cat | | | after
+What is the toaster standing on? | locate toaster | | |
+What does the lamp stand on? | locate lamp | | |
+On what does the kettle stand? | locate kettle | | |
+Which piece of furniture is the lamp standing on? | locate lamp | | |
+Did you come across a remote? | exists remote | | |
+Have you ever come across a blue bag in the hallway? | exists bag | target in hallway | |
+Does the kitchen have any keys? | exists key | target in kitchen | |
+Does the box contain any nails? | exists nail | target in box | |
+The mug is on the bench, right? | verify mug location | | |
+The door is closed, isn't it? | verify door openness | | |
+There is a plant in the bedroom, right? | exists plant | target in bedroom | |
+Can you check whether the window is open? | verify window openness | | |
+Could you check if there is a cup on the table? | exists cup | target on table | |
+Any idea if the backpack is still in the hallway? | verify backpack location | | | now
+Did the remote stand on the bench? | verify remote location | | |
+Did the remote stand on the bench or on the table? | choose remote location | | |
+Did the cup stand on the bench before it was moved? | verify cup location | | | before
+Left or right of me, where is the couch? | choose couch location | | |
+Who moved the kettle? | identify identity | | | change
 """
 
 

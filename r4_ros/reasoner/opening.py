@@ -1,0 +1,94 @@
+"""Where the asking begins: behind greetings, 'can you tell me', 'I'd like to' and leading clauses."""
+
+from __future__ import annotations
+
+from r4_ros.reasoner.asking import (
+    AUXILIARIES,
+    CHECKING,
+    FILLERS,
+    FIND_VERBS,
+    GO_VERBS,
+    IMAGINING,
+    OPENING,
+    RESOLVING,
+    TAGS,
+    WH,
+)
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
+
+
+def sentence(reading: Reading, masked: frozenset[int]) -> tuple[int, int]:
+    """The words of the first sentence that asks something (the whole text if none does)."""
+    lowers = reading.lowers
+    ends = [i for i, w in enumerate(lowers) if w in ("?", "!", ".", ";") and i not in masked] + [len(lowers)]
+    begin = 0
+    spans = []
+    for end in ends:
+        if end > begin:
+            spans.append((begin, end))
+        begin = end + 1
+    asking = [s for s in spans if embedded(reading, *s) or core(reading, masked, *s) is not None]
+    marked = [s for s in asking if lowers[s[1] : s[1] + 1] == ("?",)]
+    asking = marked or asking
+    begin, end = asking[0] if asking else (spans[-1] if spans else (0, len(lowers)))
+    return embedded(reading, begin, end) or begin, _untagged(reading, begin, end)
+
+
+def _untagged(reading: Reading, begin: int, end: int) -> int:
+    """Where a sentence ends without its tag: ', right', ', isn't it'."""
+    comma = next((k for k in range(end - 1, begin, -1) if reading.lowers[k] == ","), -1)
+    tag = reading.lowers[comma + 1 : end]
+    asks = len(tag) in (2, 3) and tag[0] in AUXILIARIES | {"ca", "wo"} and reading.words[end - 1].tag in ("PRP", "EX")
+    return comma if comma > begin + 1 and (tag in TAGS or asks) else end
+
+
+def embedded(reading: Reading, begin: int, end: int) -> int:
+    """Where the clause begins that 'can you check whether' or 'any idea if' opens; 0 where there is none."""
+    for k in range(begin + 1, min(begin + OPENING, end - 1)):
+        lead = reading.words[begin:k]
+        if reading.lowers[k] in ("if", "whether") and (lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us")):
+            return 0 if any(w.lower in WH for w in lead) else k + 1
+    return 0
+
+
+def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int | None:
+    """Where the asking begins, behind greetings, 'can you tell me' and leading clauses."""
+    lowers = reading.lowers
+    i = begin
+    while i < end and (lowers[i] in FILLERS or i in masked):
+        i += 1
+    if i >= end:
+        return None
+    inner = next((k for k in range(i + 1, end) if lowers[k] in WH and k not in masked), None)
+    lead = {reading.words[k].lemma for k in range(i, inner or i)}
+    if inner is not None and lead & RESOLVING and lowers[i] not in WH:
+        return inner
+    if inner is not None and lowers[i] in IMAGINING | {"from"}:
+        return inner
+    comma = next((k for k in range(i, end) if lowers[k] == ","), -1)
+    if lowers[i] == "when" and EGO_WORDS & set(lowers[i + 1 : i + 2]) and inner is not None and comma > i:
+        return inner  # 'when I look up, what is above the sink'
+    if lowers[i] in WH or lowers[i] in AUXILIARIES:
+        return i
+    preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",), ("when",))
+    if preposition:
+        return i + 1
+    verb = reading.words[i].lemma
+    if verb in GO_VERBS | FIND_VERBS | {"count", "list", "name", "describe", "show", "tell"} and _imperative(
+        reading, i
+    ):
+        return i
+    after_comma = [k + 1 for k in range(i, end - 1) if lowers[k] == ","]
+    for k in after_comma:
+        while k < end and (lowers[k] in FILLERS or k in masked):
+            k += 1
+        if k < end and (lowers[k] in WH or lowers[k] in AUXILIARIES):
+            return k
+    return inner if inner is not None and lowers[inner] != "which" else None
+
+
+def _imperative(reading: Reading, i: int) -> bool:
+    opens = i == 0 and reading.lowers[i + 1 : i + 2] in (("to",), ("me",), ("us",))
+    return opens or (
+        reading.words[i].tag in ("VB", "VBP", "NN") and (i == 0 or reading.words[i - 1].tag not in ("DT", "PRP"))
+    )

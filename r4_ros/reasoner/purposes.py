@@ -1,0 +1,73 @@
+"""What something is to serve for: 'where can I sit', 'something to drink from', 'what is used to cut bread'."""
+
+from __future__ import annotations
+
+from r4_ros.reasoner import words
+from r4_ros.reasoner.keys import Form
+from r4_ros.reasoner.sketch import Sketch
+
+AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
+"""Verbs of a purpose whose object is the target itself ('to get the box')."""
+SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
+WANTING = frozenset("want need like wish have try".split())
+PURPOSES = frozenset(words.PURPOSES)
+
+
+def purpose_at(sketch: Sketch) -> int:
+    """Where the verb of a purpose stands; -1: none is said."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    begin, end = sketch.ask.end, sketch.end
+    serving = served(sketch)
+    if serving >= 0:
+        return serving
+    used = next((k for k in range(begin, end - 2) if lowers[k] in ("use", "used") and lowers[k + 1] == "to"), -1)
+    if used >= 0 and used not in sketch.masked and tokens[used + 2].tag == "VB":
+        return used + 2
+    serves = next((k for k in range(begin, end - 2) if lowers[k : k + 2] == ("use", "for")), -1)
+    if serves >= 0:
+        return serves + 2
+    wish = wanted(sketch)
+    if wish >= 0:
+        return wish
+    for k in range(begin, end - 3):  # 'behind me that I can sit on'
+        relative = (
+            lowers[k] in ("that", "which") and lowers[k + 1] in ("i", "you", "we", "one") and lowers[k + 2] == "can"
+        )
+        if relative and tokens[k + 3].lemma in PURPOSES:
+            return k + 3
+    modal = {"can", "could", "should", "need", "might", "would"} & set(lowers[begin - 1 : begin + 3])
+    if not modal or not {"i", "we", "one"} & set(lowers[begin : begin + 4]):
+        return -1
+    to = next((k for k in range(begin, end - 1) if lowers[k] == "to" and tokens[k + 1].tag == "VB"), -1)
+    if to >= 0:
+        aims = tokens[to + 1].lemma in AIMS and sketch.reading.phrase_at(to + 2) is not None
+        return -1 if aims else to + 1
+    plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
+    for k in range(begin, end):
+        perfect = tokens[k].lemma == "have" and k + 1 < end and tokens[k + 1].tag == "VBN"  # 'would I have found'
+        if tokens[k].tag == "VB" and tokens[k].lemma not in plain and not perfect:
+            return k
+    return -1
+
+
+def wanted(sketch: Sketch) -> int:
+    """'I want to leave the building. Which way?': where the verb stands that was said before; -1: none is."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    named = any(sketch.ask.end <= p.head < sketch.end for p in sketch.reading.phrases)
+    if sketch.ask.form is not Form.NAVIGATE or named:
+        return -1
+    for k in range(1, sketch.ask.start):
+        wanted = lowers[k - 1] in ("gotta", "got") or (tokens[k - 1].lemma in WANTING and lowers[k] == "to")
+        at = k + (lowers[k] == "to")
+        if wanted and tokens[at].tag in ("VB", "VBP", "NN") and tokens[at].lemma not in AIMS:
+            return at
+    return -1
+
+
+def served(sketch: Sketch) -> int:
+    """'somewhere to sit', 'something to drink from': where the verb stands, -1 if that isn't said."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    for k in range(sketch.begin + 1, sketch.end - 1):
+        if lowers[k] == "to" and tokens[k + 1].tag == "VB" and lowers[k - 1] in SERVING:
+            return k + 1
+    return -1
