@@ -16,6 +16,18 @@ GO_VERBS = frozenset(
     "take guide lead navigate bring escort drive walk go move head come steer fetch get give hand".split()
 )
 GOING_VERBS = frozenset("go head turn walk run move drive".split())
+LEADING = frozenset("take guide lead navigate escort drive walk show bring direct point steer get".split())
+COMMANDS = frozenset("pick choose select identify point reverse proceed approach wait stop follow return".split())
+"""Verbs that command, where they open a sentence and are verbs there."""
+HEADING = frozenset("reverse proceed approach wait stop follow return".split())
+ALIKE = frozenset("identical similar different alike match matches matching equal resemble".split())
+POINTS_IN_TIME = frozenset("time date day hour point moment stage instant year month week".split())
+EXPLAINED = frozenset(
+    """relationship personality character attitude opinion view reason purpose impression feeling motivation motive
+    meaning significance difference similarity cause intention approach role function importance benefit advantage
+    drawback philosophy nature""".split()
+)
+"""What asks for an explanation: 'what is Anna's attitude to ..'."""
 FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())

@@ -32,9 +32,8 @@ def claim_of(
         return None, None, ask
     begin = target.end if target is not None else ask.end
     negate = any(w in ("n't", "not") for w in reading.lowers[ask.start : end])
-    happened = next(
-        (e for i in range(begin, end) if i not in masked and (e := occasions.event_word(reading, i)) is not None), None
-    )
+    verbs = (i for i in range(ask.end, end) if i not in masked and (i >= begin or reading.phrase_at(i) is None))
+    happened = next((e for i in verbs if (e := occasions.event_word(reading, i)) is not None), None)
     if happened is not None:
         kinds = ANY_CHANGE if happened == "changed" else (happened,)
         asked = Asked.LOCATION if happened == "moved" else Asked.OTHER

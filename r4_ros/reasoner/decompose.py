@@ -180,7 +180,7 @@ def _is_loose(sketch: Sketch, place: spatial.Place) -> bool:
     found_by_step = not lexicon.is_room(subject.noun)
     spoken_for = any(a is subject and found_by_step for a in [*anchors, *sketch.agent_phrases])
     within = any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
-    other_end = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE, Form.COMPARE)
+    other_end = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE, Form.COMPARE, Form.EXPLAIN)
     return not (spoken_for or within or other_end)
 
 
@@ -221,8 +221,9 @@ def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> 
         if extreme.reference is not None and extreme.reference is not phrase:
             reference = _reference(sketch, extreme.reference)
         if extreme.by is By.DISTANCE and reference is None and is_target and sketch.ask.form is Form.DISTANCE:
-            other = _other_end(sketch)
-            reference = other
+            reference = _other_end(sketch)
+        if extreme.by is By.DISTANCE and reference is None:
+            reference = EGO
         return Superlative(
             by=extreme.by,
             direction=extreme.direction,

@@ -6,11 +6,15 @@ from dataclasses import replace
 
 from r4_ros.reasoner import lexicon, words
 from r4_ros.reasoner.asking import (
+    ALIKE,
     AUXILIARIES,
     BE,
     FIND_VERBS,
     GO_VERBS,
     GOING_VERBS,
+    HEADING,
+    LEADING,
+    OPENING,
     PEOPLE,
     SEE_LEMMAS,
     SEEKING,
@@ -36,10 +40,16 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
         return _fragment(reading, begin, end)
     word = reading.lowers[start]
     following = reading.lowers[start + 1] if start + 1 < len(reading.lowers) else ""
+    lead = {w.lemma for w in reading.words[begin:start]}
+    if lead & {"explain", "describe"} or (reading.words[end - 1].lower == "for" and word == "what"):
+        return Ask(Form.EXPLAIN, start, start + 1)
+    led = _led(reading, start, end)
+    if led >= 0:
+        return Ask(Form.NAVIGATE, start, led)
     if word == "how":
         return _how(reading, start, end, following)
     if word in ("what", "which", "whose"):
-        return what(reading, start, end)
+        return _chosen(reading, what(reading, start, end), end)
     if word == "where":
         return _where(reading, begin, start, end)
     if word == "when":
@@ -56,6 +66,26 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     if word in AUXILIARIES or following in ("n't", "not"):
         return _yes_no(reading, masked, start, end)
     return _command(reading, start, end)
+
+
+def _led(reading: Reading, start: int, end: int) -> int:
+    """Where 'take me to', 'would you be so kind as to show us to' ends; -1: that isn't said."""
+    lowers = reading.lowers
+    for k in range(start, min(start + OPENING, end - 2)):
+        goal = lowers[k + 2] in ("to", "towards", "back") and lowers[k + 1] in ("me", "us")
+        if goal and reading.words[k].lemma in LEADING:
+            return k + 2
+    return -1
+
+
+def _chosen(reading: Reading, ask: Ask, end: int) -> Ask:
+    """'what is the desk made of, metal or wood': alternatives behind a comma."""
+    lowers = reading.lowers
+    comma = next((k for k in range(end - 1, ask.start, -1) if lowers[k] in (",", ":", "-")), -1)
+    if comma < 0 or "or" not in lowers[comma:end] or ask.form not in (Form.IDENTIFY, Form.ATTRIBUTE, Form.STATE):
+        return ask
+    choices, first = _choices(reading, comma, end)
+    return replace(ask, form=Form.CHOOSE, choices=choices, chosen_from=first) if first > comma else ask
 
 
 def _who_saw(reading: Reading, start: int, end: int) -> int:
@@ -98,6 +128,8 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
         size = lowers[start + 2 : start + 3] and lowers[start + 2] in BE and not lemmas & {"stay", "sit", "stand"}
         verbs = any(w.tag in ("VBD", "VBN", "VBG", "IN") for w in reading.words[start + 3 : end])
         return Ask(Form.ATTRIBUTE, start, start + 2, Asked.SIZE) if size and not verbs else _duration(start)
+    if following in words.STATES:  # 'how full is the bin'
+        return Ask(Form.STATE, start, start + 2, Asked(words.STATES[following][0]))
     if following in SIZE_WORDS or following == "old":
         return Ask(Form.ATTRIBUTE, start, start + 2, Asked.OTHER if following in ("old", "heavy") else Asked.SIZE)
     if lemmas & {"exit", "leave", "get", "reach"} and set(lowers[start:end]) & {"i", "we"}:
@@ -151,7 +183,8 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
     number = following[at + 1] if at and at + 1 < len(following) else ""
     if at and following[at - 1] in ("more", "fewer", "less") and (number in NUMBERS or number.isdecimal()):
         return replace(ask, form=Form.COUNT, end=start + at + 3)  # 'is there more than one bed'
-    if "than" in following or ("same" in following and "room" not in following):
+    same = "same" in following and "room" not in following
+    if "than" in following or same or ALIKE & set(following):
         return replace(ask, form=Form.COMPARE, asked=Asked.NUMBER if "number" in lemmas or "more" in lemmas else None)
     may_i = tokens[start].lower in ("can", "could") and following[:1] in (("i",), ("we",))
     if may_i and start + 2 < end and tokens[start + 2].lemma in words.PURPOSES:
@@ -205,13 +238,18 @@ def _choices(reading: Reading, start: int, end: int) -> tuple[tuple[str, ...], i
 
 def _command(reading: Reading, start: int, end: int) -> Ask:
     verb = reading.words[start].lemma
-    if verb in GO_VERBS:
+    if reading.words[start].tag == "VBN" and verb in SEE_LEMMAS:  # 'a red ladder - seen it?'
+        return Ask(Form.EXISTS, start, start + 1)
+    if verb in GO_VERBS | HEADING:
         return Ask(Form.NAVIGATE, start, start + 1)
     if verb in FIND_VERBS:
         return Ask(Form.LOCATE, start, start + 1)
     if verb == "count":
         return Ask(Form.COUNT, start, start + 1)
-    told = property_asked(reading, start, end) if verb in ("tell", "give", "show", "name") else None
+    tells = verb in ("tell", "give", "show", "name")
+    told = property_asked(reading, start, end) if tells else None
+    if tells and told is None and set(reading.lowers[start : start + 5]) & words.TEXTS:
+        return Ask(Form.ATTRIBUTE, start, start + 1 + (reading.lowers[start + 1] in ("me", "us")), Asked.TEXT)
     if told is not None:
         return told
     if verb in ("tell", "show", "name", "list") and "everything" in reading.lowers[start:end]:
@@ -240,6 +278,8 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     goal = _goal(reading, begin, end)
     if goal is not None:
         return goal
+    if any(w in ("nearest", "closest") for w in lowers) and not _states(reading, begin, end):
+        return Ask(Form.LOCATE, begin, begin)
     see = lemmas & SEE_LEMMAS
     if see or lowers[:1] in (("any",), ("anything",)) or EGO_WORDS & set(lowers[:1]):
         return Ask(Form.EXISTS, begin, begin + (lowers[:1] == ("i",)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from r4_ros.reasoner import words
 from r4_ros.reasoner.asking import (
+    EXPLAINED,
     PLACING,
+    POINTS_IN_TIME,
     POSTURES,
     SEE_LEMMAS,
     STATES_OF_AFFAIRS,
@@ -14,6 +16,10 @@ from r4_ros.reasoner.asking import (
 )
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.parse import Reading
+
+COUNTED = frozenset("the what total is exact maximum minimum average approximate".split())
+DEPICTING = frozenset("show depict represent mean symbolize symbolise illustrate portray".split())
+"""'what does the painting show'."""
 
 
 def what(reading: Reading, start: int, end: int) -> Ask:
@@ -35,7 +41,12 @@ def what(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.ORDER, start, noun + 1)
     if "first" in lowers[start:end] and "or" in lowers[start:end] and lowers[start] in ("which", "what"):
         return Ask(Form.ORDER, start, noun + 1 if head else start + 1)
-    if head in ("time", "date", "day", "hour") or lowers[start + 1 : start + 2] == ("time",):
+    at = start > 0 and lowers[start - 1] in ("at", "in", "on")
+    if (
+        head in ("time", "date", "day", "hour")
+        or (at and head in POINTS_IN_TIME)
+        or lowers[start + 1 : start + 2] == ("time",)
+    ):
         return Ask(Form.WHEN, start, start + 2)
     if any(t.tag in ("JJR", "RBR") for t in tokens[start:end]) and "or" in lowers[start:end]:
         return Ask(Form.COMPARE, start, start + 1 + (head in ("one", "ones")), Asked.OTHER)
@@ -56,7 +67,9 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     before = lowers[start - 1] if start else ""
     if head and before in PLACING and head not in STATES_OF_AFFAIRS:
         return Ask(Form.LOCATE, start, noun + 1)
-    if noun >= 0 and lowers[noun] in ("relationship", "personality", "character"):
+    if noun >= 0 and any(lowers[k] in EXPLAINED for k in range(noun, min(noun + 4, end))) and lowers[start] == "what":
+        return Ask(Form.EXPLAIN, start, start + 1)
+    if lemmas & DEPICTING and lowers[start + 1 : start + 2] in (("does",), ("do",), ("did",)) and not head:
         return Ask(Form.EXPLAIN, start, start + 1)
     of_rooms = head == "rooms" or (head == "room" and lemmas & {"have", "contain"})
     if of_rooms and any(noun < p.start < end for p in reading.phrases):
@@ -102,7 +115,17 @@ def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
             return Ask(Form.DISTANCE, start, k + 1)
         if word in ("location", "position", "whereabouts"):
             return Ask(Form.LOCATE, start, k + 1 + of)
-        counted = lowers[k - 1] in ("the", "what", "total", "is", "exact")
+        counted = lowers[k - 1] in (
+            "the",
+            "what",
+            "total",
+            "is",
+            "exact",
+            "maximum",
+            "minimum",
+            "average",
+            "approximate",
+        )
         if word in ("number", "count", "amount") and (of or k + 1 == end) and counted:
             return Ask(Form.COUNT, start, k + 1 + of)
         if word in ("kind", "type", "sort") and of and lowers[k + 2 : k + 3] and lowers[k + 2] in words.PROPERTIES:

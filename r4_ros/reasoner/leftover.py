@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from r4_ros.reasoner import asking, clauses, lexicon, occasions, words
-from r4_ros.reasoner.keys import Asked, Form, Relation
+from r4_ros.reasoner.keys import Asked, By, Form, Relation, TemporalOp
 from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.parse import EGO_WORDS
 from r4_ros.reasoner.purposes import SERVING, purpose_at
@@ -73,6 +73,11 @@ def _beyond(sketch: Sketch) -> str:
     does = any(occasions.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
     if sketch.ask.asked is Asked.IDENTITY and does:
         return "what somebody does isn't in this memory: ask 'what happened to the ..' or 'when was the .. moved'"
+    if any(e.by is By.ORDER and not e.side for e in sketch.extremes):
+        return "things can be counted from the left, the right, the top or the bottom only"
+    usual = next((m.key.arg for m in sketch.mentions if m.key.op is TemporalOp.HABIT and m.key.arg), "")
+    if usual:
+        return f"what is usual is known over all days, not of '{usual}' alone"
     if len(sketch.agents) > 1:
         return "ask of one robot at a time"
     if sketch.target is not None and sketch.target.noun in ("nothing", "nobody"):
@@ -123,6 +128,8 @@ def _is_missed(sketch: Sketch, i: int) -> bool:
         return False
     if word.lower in PERSONS:
         return True
+    if word.lower in asking.PEOPLE and sketch.target is not None and sketch.target.head != i:
+        return False  # 'did anybody move it', 'was it taken by someone'
     if word.tag.startswith("VB"):
         ends_up = word.lemma == "end" and sketch.reading.lowers[i + 1 : i + 2] == ("up",)
         known = ends_up or word.lemma in KNOWN_VERBS or word.lower in KNOWN_VERBS

@@ -37,6 +37,7 @@ IRREGULAR = {
     "leaves": "leaf",
     "wolves": "wolf",
     "oxen": "ox",
+    "cacti": "cactus",
 }
 SHORTEST, ALIKE = 4, 0.8
 LONGEST = max(len(name.split()) for name in VOCABULARY)
@@ -142,25 +143,8 @@ def is_room(noun: str) -> bool:
 
 
 def is_room_modifier(word: str) -> bool:
-    """Whether a noun before another names the room it is in ('kitchen table', 'bedroom window')."""
-    return word in words.ROOMS and word not in (
-        "toilet",
-        "dining",
-        "guest",
-        "waiting",
-        "office",
-        "storage",
-        "bay",
-        "laundry",
-        "living",
-        "meeting",
-        "conference",
-        "reception",
-        "lab",
-        "entrance",
-        "utility",
-        "study",
-    )
+    """Whether a noun before another names the room it is in ('kitchen table', 'lab whiteboard')."""
+    return word in words.ROOMS and word not in words.ROOM_KINDS
 
 
 def property_of(word: str) -> tuple[str, str] | None:

@@ -18,8 +18,11 @@ COUNTED_IN_SPACE = frozenset(
 PASSING = frozenset("arrive come enter leave pass drive walk run appear knock ring cross go".split())
 VISITS = "visit round check look patrol tour inspection trip pass sweep walk run shift session scan".split()
 HAPPENINGS = frozenset(
-    "alarm visit meeting call attempt round trip break lap shift meal scan visitor guest customer parcel".split()
+    """alarm visit meeting call attempt round trip break lap shift meal scan visitor guest customer parcel party match
+    game film show concert sermon service storm flood fire drill rehearsal wedding funeral exam lesson class lecture
+    session interview blackout collection departure fair""".split()
 )
+EVENTFUL = ("tion", "ment", "ival", "livery")
 EVENT_WORDS: dict[str, EventName] = {
     "move": "moved",
     "shift": "moved",
@@ -80,9 +83,17 @@ def sighting(reading: Reading, begin: int, end: int) -> Literal["", "first", "la
 def one_that(reading: Reading, i: int) -> bool:
     """'the last person to leave', 'the first thing you noticed': who did it, or was seen, first or last."""
     noun = reading.lowers[i + 1] if i + 2 < len(reading.lowers) else ""
-    following = reading.lowers[i + 2] if noun in ("person", "one", "robot", "thing", "object") else ""
+    following = reading.lowers[i + 2] if i + 2 < len(reading.lowers) else ""
     acts = following == "to" and i + 3 < len(reading.words) and reading.words[i + 3].tag == "VB"
+    if not acts and noun not in ("person", "one", "robot", "thing", "object"):
+        return False
     return acts or following in ("who", "that", "you", "i")
+
+
+def is_happening(noun: str) -> bool:
+    """Whether a noun names something that happens: 'visit', 'delivery'."""
+    noun = noun.removesuffix("s") if noun not in HAPPENINGS else noun
+    return noun in HAPPENINGS or noun in VISITS or (noun.endswith(EVENTFUL) and lexicon.kind_of(noun) is None)
 
 
 def is_event(reading: Reading, i: int) -> bool:
@@ -91,10 +102,11 @@ def is_event(reading: Reading, i: int) -> bool:
     if phrase is None or phrase.head <= i or reading.lowers[phrase.end : phrase.end + 1] == ("from",):
         return False
     noun = phrase.noun.split()[-1]
-    if noun.endswith(("tion", "ment", "ival", "ery")) and lexicon.kind_of(noun) is None:
+    if noun.endswith(EVENTFUL) and lexicon.kind_of(noun) is None:
         return True
     head = reading.words[phrase.head]
     passing = any(w.dep == "relcl" and w.head == head.i and w.lemma in PASSING for w in reading.words)
+    passing = passing and not any(w.dep == "nsubj" and w.tag == "PRP" and w.i > head.i for w in reading.words)
     if passing or lexicon.kind_of(noun) is not None or noun in COUNTED_IN_SPACE:
         return passing
     verb = reading.words[head.head]

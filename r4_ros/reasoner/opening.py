@@ -5,12 +5,14 @@ from __future__ import annotations
 from r4_ros.reasoner.asking import (
     AUXILIARIES,
     CHECKING,
+    COMMANDS,
     FILLERS,
     FIND_VERBS,
     GO_VERBS,
     IMAGINING,
     OPENING,
     RESOLVING,
+    SEE_LEMMAS,
     TAGS,
     WH,
 )
@@ -39,6 +41,8 @@ def _untagged(reading: Reading, begin: int, end: int) -> int:
     comma = next((k for k in range(end - 1, begin, -1) if reading.lowers[k] == ","), -1)
     tag = reading.lowers[comma + 1 : end]
     asks = len(tag) in (2, 3) and tag[0] in AUXILIARIES | {"ca", "wo"} and reading.words[end - 1].tag in ("PRP", "EX")
+    if reading.lowers[end - 2 : end] in (("or", "what"), ("or", "not"), ("or", "something")):
+        return end - 2
     return comma if comma > begin + 1 and (tag in TAGS or asks) else end
 
 
@@ -78,11 +82,14 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         reading, i
     ):
         return i
-    after_comma = [k + 1 for k in range(i, end - 1) if lowers[k] == ","]
+    if verb in COMMANDS and reading.words[i].tag in ("VB", "VBP") and i == begin:
+        return i
+    after_comma = [k + 1 for k in range(i, end - 1) if lowers[k] in (",", ":", "-", "–", "—")]
     for k in after_comma:
         while k < end and (lowers[k] in FILLERS or k in masked):
             k += 1
-        if k < end and (lowers[k] in WH or lowers[k] in AUXILIARIES):
+        participle = k < end and reading.words[k].tag == "VBN" and reading.words[k].lemma in SEE_LEMMAS
+        if k < end and (lowers[k] in WH or lowers[k] in AUXILIARIES or participle):
             return k
     return inner if inner is not None and lowers[inner] != "which" else None
 

@@ -10,7 +10,7 @@ from r4_ros.reasoner.tokens import DETERMINER_TAGS, MODIFIER_TAGS, NOUN_TAGS, Wo
 
 NEVER_NOUN = frozenset(
     """half o'clock left right front behind ago yes no there here now then last first still currently else please many
-    much location whereabouts position distance
+    much top location whereabouts position distance
     far close near next other relative yesterday today tomorrow tonight oh hi hey hello thanks color colour""".split()
 )
 ORDINALS = tuple("first second third fourth fifth sixth seventh eighth ninth tenth last".split())
@@ -127,10 +127,12 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
         return i > start and _noun_ahead(tokens, i + 1)
     if word.tag not in MODIFIER_TAGS or not word.lower[0].isalnum():
         return False
+    if last == i and word.lower in ("round", "across") and tokens[min(i + 1, len(tokens) - 1)].tag in ("DT", "PRP$"):
+        return False  # 'the skip round the back'
     if i > start and (word.lower in INDEFINITE or (last == i and tokens[i - 1].lower in INDEFINITE)):
         return False
     if word.lower in NEVER_NOUN:
-        leads = word.lower in ("front", "other") or (word.lower in ORDINALS and last == start)
+        leads = word.lower in ("front", "other", "top") or (word.lower in ORDINALS and last == start)
         sided = word.lower in ("left", "right") and noun_next and tokens[i + 1].lower not in SIDE_NOUNS
         sided = sided and tokens[i + 1].lower not in words.STATES
         leads = leads or (sided and tokens[i - 1].tag != "PRP$")

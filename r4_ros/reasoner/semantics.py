@@ -23,7 +23,10 @@ def semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
         labels = lexicon.labels_for("person") if who else ()
         return SemanticKey(labels=labels, purpose=_purpose(sketch), exclude=_excluded(sketch))
     attributes = []
+    counted = phrase is not sketch.target and not any(e.phrase is phrase for e in sketch.extremes)
     for word in phrase.modifiers:
+        if counted and word in ORDINALS and phrase.start not in sketch.masked:  # 'on the fourth shelf'
+            attributes.append(Attribute(value=word))
         if (
             word in spatial_words.SIDES
             or word in phrases.ORDINALS
@@ -83,7 +86,7 @@ def _possessions(sketch: Sketch, phrase: NounPhrase) -> list[Attribute]:
     end = phrase.end
     while lowers[end : end + 1] in (("with",), ("without",), ("of",)) or lowers[end : end + 2] in HAVING:
         noun = sketch.reading.phrase_at(end + 1 + (lowers[end : end + 2] in HAVING))
-        if noun is None or lexicon.is_room(noun.noun):
+        if noun is None or lexicon.is_room(noun.noun) or any(p.start == end for p in sketch.places):
             break
         sketch.used.update(range(end, noun.end))
         said = " ".join([*noun.modifiers, noun.noun])

@@ -23,6 +23,7 @@ def signature(plan: Plan) -> Signature:
     when = temporal.primary(target.temporal)
     others = [k.arg for k in target.temporal if k is not when and k.arg]
     happened = plan.event is not None or (plan.claim is not None and plan.claim.event is not None)
+    happened = happened and (plan.past or "missing" not in plan.question.casefold())
     op = temporal.labelled(when).value if when is not None else "change" if happened else "none"
     if "changed" in _kinds(plan) and op not in ("first", "last", "nth", "since"):
         op = "change"
@@ -33,7 +34,7 @@ def signature(plan: Plan) -> Signature:
         "attributes": _attributes(target) + [f"not {_place(plan, k)}" for k in target.spatial if k.negate],
         "asked": plan.asked.value if plan.asked and plan.asked is not Asked.AGENT else None,
         "spatial": spatial,
-        "superlative": _superlative(plan, target),
+        "superlative": next((s for step in reversed(plan.steps) if (s := _superlative(plan, step)) is not None), None),
         "temporal": {"op": op, "arg": arg},
     }
 

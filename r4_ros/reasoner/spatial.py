@@ -10,8 +10,10 @@ from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.spatial_words import (
     ABILITIES,
+    ABSTRACT_ENDINGS,
     ABSTRACTLY_ON,
     CLOCK,
+    CONCRETE,
     COUNTED_FROM,
     DEPTHS,
     EVERYWHERE,
@@ -20,11 +22,13 @@ from r4_ros.reasoner.spatial_words import (
     LEAVING,
     LINKS,
     MANNER,
+    PARTITIVE,
     REACH_M,
     RELATIONSHIPS,
     SAT_AT,
     SIDES,
     TIMELY,
+    TURNING,
     UNITS_OF_LENGTH,
     Words,
     table,
@@ -63,7 +67,8 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Place]:
         places = places or ([] if i in masked else _relation(reading, i, masked))
         found += places
         i = max([i + 1, *(p.start + 1 for p in places), *(_phrase_end(p) for p in places)])
-    return _with_subjects(reading, found, masked) + _rooms(reading, masked) + _sided(reading, masked)
+    read = masked | {i for p in found for i in range(p.start, p.end)}
+    return _with_subjects(reading, found, masked) + _rooms(reading, masked, read) + _sided(reading, masked)
 
 
 def _diagonal(reading: Reading, i: int) -> list[Place]:
@@ -151,7 +156,8 @@ def _relation(reading: Reading, i: int, masked: frozenset[int]) -> list[Place]:
         own = OWN.get(part)
         inside = reading.phrase_at(i + size - 1)
         led = inside is not None and inside.head >= i + size  # 'on the left wall'
-        if own is not None and not led and lowers[i + size : i + size + 1] != ("of",):
+        asked = part[-1] == "face" and reading.words[max(0, i - 1)].tag in ("MD", "VBP")  # 'which way would I face'
+        if own is not None and not led and not asked and lowers[i + size : i + size + 1] != ("of",):
             return [Place(own, i, i + size, ego=True)]
         relation = TAKING.get(part)
         if relation is None:
@@ -185,17 +191,30 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         relation = R.IN  # 'at the back of the kitchen'
     if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.modifiers and not phrase.owner:
         return None
-    if lowers[i] == "in" and (phrase.noun in ("front", "direction") or phrase.noun in MANNER):
+    if lowers[i] == "in" and phrase.noun in ("front", "direction"):
         return None
+    if lowers[i] in ("in", "on", "at", "by", "under", "into", "through") and is_abstract(phrase.noun):
+        return None
+    if lowers[i : i + 1] == ("across",) and lexicon.kind_of(phrase.noun) in ("ceiling", "floor", "wall"):
+        relation = R.ON  # 'spread across the ceiling'
     return Place(relation, i, phrase.end, anchor=phrase)
+
+
+def is_abstract(noun: str) -> bool:
+    """Whether a noun names no thing or place: 'college', 'a conversation', 'good condition'."""
+    last = noun.split()[-1]
+    if lexicon.kind_of(noun) is not None or lexicon.is_room(noun) or last in CONCRETE:
+        return False
+    return last in MANNER or last.endswith(ABSTRACT_ENDINGS)
 
 
 def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
     """'made by hand', 'based on the label', 'good at chess', 'the difference between': no place is meant."""
     word, head = reading.words[i], reading.words[reading.words[i].head]
-    if word.lower == "by" and (word.dep == "agent" or (head.tag == "VBN" and head.lower not in LINKS)):
-        beside = reading.phrase_at(i + 2) or reading.phrase_at(i + 1) if i + 2 < len(reading.words) else None
-        return beside is None or lexicon.kind_of(beside.noun) in (None, "person")  # 'by staff', not 'by the door'
+    if word.lower == "by" and (word.dep == "agent" or head.tag == "VBN") and head.lower not in LINKS:
+        return True
+    if word.lower == "into" and head.lemma in TURNING:
+        return True
     before = reading.words[i - 1].lemma if i else ""
     if word.dep == "prt" or (word.lower == "on" and before in ABSTRACTLY_ON):
         return True
@@ -233,7 +252,7 @@ def _clock_face(reading: Reading, i: int) -> list[Place]:
     lowers = reading.lowers
     j = i + (lowers[i] in ("at", "in", "on", "to"))
     j += lowers[j : j + 1] in (("my",), ("your",), ("the",))
-    if j == i or j + 1 >= len(lowers) or lowers[j + 1] not in ("o'clock", "oclock"):
+    if (j == i and lowers[j - 1 : j] != ("my",)) or j + 1 >= len(lowers) or lowers[j + 1] not in ("o'clock", "oclock"):
         return []
     hour = int(lowers[j]) if lowers[j].isdecimal() and len(lowers[j]) < 3 else HOURS.get(lowers[j], 0)
     if hour not in CLOCK:
@@ -312,17 +331,26 @@ def _sided(reading: Reading, masked: frozenset[int]) -> list[Place]:
     return found
 
 
+def _is_part(part: NounPhrase, whole: NounPhrase) -> bool:
+    """'the table of room 12', 'the cap of the red bottle'; not 'a cup of coffee', 'a picture of the king'."""
+    if lexicon.is_room(whole.noun):
+        return lexicon.kind_of(part.noun) is not None
+    last = part.noun.split()[-1]
+    return whole.definite and not whole.proper and last not in PARTITIVE and not is_abstract(part.noun)
+
+
 def _seats(reading: Reading) -> bool:
     return any(lexicon.kind_of(p.noun) in lexicon.kinds_within("seat") for p in reading.phrases)
 
 
-def _rooms(reading: Reading, masked: frozenset[int]) -> list[Place]:
+def _rooms(reading: Reading, masked: frozenset[int], read: frozenset[int]) -> list[Place]:
     """'the kitchen table' is a table in the kitchen; 'the table of room 12' too."""
     found = []
     for phrase in reading.phrases:
         room_of = reading.phrase_at(phrase.end + 1) if reading.lowers[phrase.end : phrase.end + 1] == ("of",) else None
-        if room_of is not None and lexicon.is_room(room_of.noun) and lexicon.kind_of(phrase.noun) is not None:
-            found.append(Place(R.IN, phrase.end, room_of.end, anchor=room_of, subject=phrase))
+        if room_of is not None and phrase.end not in read and _is_part(phrase, room_of):
+            relation = R.IN if lexicon.is_room(room_of.noun) else R.ON
+            found.append(Place(relation, phrase.end, room_of.end, anchor=room_of, subject=phrase))
         holds = reading.lowers[phrase.start - 1 : phrase.start] in (("do",), ("does",), ("did",))
         have = next((w.i for w in reading.words[phrase.end :] if w.lower in HAVING), -1)
         kind = lexicon.kind_of(phrase.noun)

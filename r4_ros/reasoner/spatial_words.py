@@ -10,7 +10,7 @@ from r4_ros.reasoner.keys import Relation
 R = Relation
 Words = tuple[str, ...]
 SIMPLE = {
-    R.ON: "on|on top of|on top|atop|upon|onto|on the top of|covering|covers|laying on|lying on|resting on",
+    R.ON: "on|on top of|top of|on top|atop|upon|onto|on the top of|covering|covers|laying on|lying on|resting on",
     R.IN: "in|inside|inside of|into|within|indoors in",
     R.AT: "at",
     R.UNDER: "under|underneath|beneath|underneath of",
@@ -19,7 +19,7 @@ SIMPLE = {
     R.NEXT_TO: "next to|beside|by|alongside|adjacent to|right by|to the side of|right next to",
     R.NEAR: "near|close to|near to|nearby|in the vicinity of|around the area of",
     R.BETWEEN: "between|in between|in between of|in-between|in the middle between",
-    R.BEHIND: "behind|in back of|in the back of|at the back of|to the rear of",
+    R.BEHIND: "behind|round the back of|around the back of|in back of|in the back of|at the back of|to the rear of",
     R.IN_FRONT_OF: "in front of|ahead of|at the front of|directly in front of|before",
     R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|opposite of|across",
     R.AROUND: "around|surrounding|round|surround|surrounds",
@@ -64,13 +64,34 @@ HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eigh
 LEAVING = frozenset("disappear vanish remove take steal move".split())
 EVERYWHERE = frozenset("scene house home apartment flat world memory video clip film footage recording".split())
 """Being in these restricts nothing."""
-MANNER = frozenset("total case order relation comparison addition general particular detail way use question".split())
-"""What 'in' makes a manner of, not a place."""
+MANNER = frozenset(
+    """total case order relation comparison addition general particular detail way use question mood business career
+    life practice process game match race contest competition event show episode team family group class college
+    context future past role interview speech opinion view project theory test trial sense style language words depth
+    pain danger charge control love trouble fact favour hurry sport industry routine term company department university
+    course diet job ad advertisement segment challenge conversation relationship season series lesson dream
+    experience birthday journey risk speed minimum maximum""".split()
+)
+ABSTRACT_ENDINGS = ("ing", "tion", "sion", "ment", "ness", "ship", "ism", "ance", "ence", "ology", "ics", "hood")
+CONCRETE = frozenset(
+    """station apartment basement entrance fence ambulance appliance pavement residence instrument building
+    ceiling painting railing clothing landing wing ring swing string crossing clearing opening dwelling lining awning
+    siding wiring casing covering bedding king spring drawing carving filing scaffolding tubing""".split()
+)
+TURNING = frozenset("turn divide split change transform convert break cut make fold".split())
+"""'into' behind these is no place."""
 TIMELY = frozenset(
     """time night moment day morning evening afternoon noon midnight lunch dinner breakfast work once dawn dusk sunset
     sunrise weekend week point least most present first last random""".split()
 )
 """What 'at' and 'in' make a time or a manner of."""
+PARTITIVE = frozenset(
+    """side end corner top bottom middle centre center front back rest one each all some most many lot number amount
+    kind type sort part piece pair set bunch group picture photo photograph painting image map view owner name direction
+    position location way edge half thing object item state colour color shape size time record sign trace list
+    pattern use distance""".split()
+)
+"""What 'of the ..' makes no part of a thing."""
 HAVING = frozenset("have contain hold".split())
 """'does the room have a window': what is in it, or at it."""
 SAT_AT = lexicon.kinds_within("table") | {"desk", "counter"}
@@ -91,12 +112,12 @@ def table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
     taking = {tuple(p.split()): relation for relation, text in SIMPLE.items() for p in text.split("|")}
     own: dict[Words, Relation] = {}
     for side, relation in SIDES.items():
-        leads = ["to the", "on the", "at the", "just to the", "directly to the", "towards the", ""]
+        leads = ["to the", "on the", "at the", "just to the", "directly to the", "off to the", "towards the", ""]
         tails = ["", "side", "hand side", "- hand side", "-hand side"]
         for lead, tail in itertools.product(leads, tails):
             taking[tuple(f"{lead} {side} {tail} of".split())] = relation
             taking[tuple(f"{lead} {side} {tail} from".split())] = relation
-        for lead, tail in itertools.product(["to", "on", "at", "in", "towards", ""], tails):
+        for lead, tail in itertools.product(["to", "on", "at", "in", "off to", "towards", ""], tails):
             for who in ("my", "your", "our"):
                 for mid in ("", "immediate", "direct", "far"):
                     own[tuple(f"{lead} {who} {mid} {side} {tail}".split())] = relation

@@ -83,6 +83,9 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
             and word.lower not in ("most", "least", "last", "latest", "best")
         ):
             kind = By.OTHER, "max"
+        graded = word.tag == "RBS" and i + 1 < len(reading.words) and reading.words[i + 1].tag in ("JJ", "VBN")
+        if kind is None and graded and reading.lowers[i + 1] not in ("likely", "recent", "common"):
+            kind = By.OTHER, "max" if word.lower == "most" else "min"  # 'the most crowded'
         if kind is not None:
             found.append(_extreme(reading, i, *kind))
         ordinal = _ordinal(reading, i)
@@ -127,9 +130,16 @@ def _ordinal(reading: Reading, i: int) -> Extreme | None:
     """'second stool from the left'; 'first object' is the nearest one of a direction."""
     rank = ORDINALS.get(reading.lowers[i], 0)
     phrase = reading.phrase_at(i)
+    lowers = reading.lowers
+    along = i + 1 + (lowers[i + 1 : i + 2] in (("along",), ("in",), ("down",), ("up",), ("over",), ("one",)))
+    if rank and phrase is None and lowers[along : along + 1] == ("from",):  # 'second along from the aisle'
+        origin = reading.phrase_at(along + 1)
+        side = lowers[along + 2] if lowers[along + 1 : along + 2] == ("the",) and along + 2 < len(lowers) else ""
+        side = side if side in ("left", "right", "top", "bottom") else ""
+        end = origin.end if origin is not None else along + 3
+        return Extreme(By.ORDER, "min", i, end, None, None if side else origin, side=side, rank=rank)
     if not rank or phrase is None:
         return None
-    lowers = reading.lowers
     tail = lowers[phrase.end : phrase.end + 3]
     if tail[:2] == ("from", "the") and tail[2:] in (("left",), ("right",), ("top",), ("bottom",)):
         return Extreme(By.ORDER, "min", i, phrase.end + 3, phrase, side=tail[2], rank=rank)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from r4_ros.reasoner import asking, lexicon, superlative
 from r4_ros.reasoner.keys import Form, Relation
-from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.purposes import SERVING, purpose_at, served, wanted
 from r4_ros.reasoner.sketch import Sketch
+from r4_ros.reasoner.tokens import NOUN_TAGS
 
 EXCLUDING = tuple(
     tuple(said.split())
@@ -18,6 +19,8 @@ EXCLUDING = tuple(
 )
 LEADING = frozenset("take guide lead navigate escort drive walk show".split())
 PRONOUNS = frozenset("it they them that those".split())
+EXPLETIVE = frozenset("possible safe ok okay easy true likely necessary allowed fine better".split())
+"""'is it possible to open a window': 'it' stands for nothing."""
 MEASURES = frozenset("sign trace kind type sort piece pair lot number amount bunch bit set variety".split())
 ABSTRACT = frozenset(
     "record chance way time moment case front turn degree direction amount number position total location bit".split()
@@ -29,6 +32,10 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
     ask = sketch.ask
     if reading_of_whose(sketch):
         return _antecedent(sketch, set())
+    if _of_asker(sketch):
+        return None
+    if _of_pronoun(sketch):
+        return _antecedent(sketch, _taken(sketch))
     if ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch):
         return None
     if wanted(sketch) >= 0:
@@ -39,9 +46,7 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         return None
     if ask.form is Form.CHOOSE and reading_of_who(sketch):
         return None
-    taken = {id(p) for p in sketch.reading.phrases if _is_excluded(sketch.reading, p)}
-    taken |= {id(p.anchor) for p in sketch.places} | {id(p.other) for p in sketch.places}
-    taken |= {id(p) for p in sketch.agent_phrases} | {id(e.reference) for e in sketch.extremes}
+    taken = _taken(sketch)
     candidates = [
         p
         for p in sketch.reading.phrases
@@ -66,10 +71,60 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         return done_to
     others = [p for p in candidates if p.noun != "robot" and not _is_other_end(sketch, p)] or candidates
     if not others:
-        return _antecedent(sketch, taken)
+        return _antecedent(sketch, taken) or _of_clause(sketch, taken)
     found = _of_kind(sketch, _goal(sketch, others) or _object(sketch, others) or others[0])
     open_one = found.noun in SERVING and (purpose_at(sketch) >= 0 or (ask.bare and "if" in sketch.reading.lowers))
     return None if open_one else found
+
+
+def _taken(sketch: Sketch) -> set[int]:
+    """The phrases that are something else: anchors, robots that look, what a distance is from, what is left out."""
+    taken = {id(p) for p in sketch.reading.phrases if _is_excluded(sketch.reading, p)}
+    taken |= {id(p.anchor) for p in sketch.places} | {id(p.other) for p in sketch.places}
+    return taken | {id(p) for p in sketch.agent_phrases} | {id(e.reference) for e in sketch.extremes}
+
+
+def _of_asker(sketch: Sketch) -> bool:
+    """'am I in the bedroom', 'are you near the door': the asker or the robot itself is asked about."""
+    ask, reading = sketch.ask, sketch.reading
+    said = reading.lowers[ask.end : ask.end + 1]
+    return ask.form is Form.VERIFY and bool(EGO_WORDS & set(said)) and reading.words[ask.end - 1].lower in asking.BE
+
+
+def _of_pronoun(sketch: Sketch) -> bool:
+    """'..., is it metal', 'was that a bat or a swallow': what a pronoun stands for; what is said of it is no target."""
+    ask, words = sketch.ask, sketch.reading.words
+    if ask.form not in (Form.VERIFY, Form.CHOOSE) or ask.end >= sketch.end or reading_of_who(sketch):
+        return False
+    subject, after = words[ask.end], words[min(ask.end + 1, len(words) - 1)]
+    stands = subject.lower in PRONOUNS | {"this", "these", "he", "she"} and after.lower not in EXPLETIVE
+    return stands and (subject.tag == "PRP" or after.tag not in NOUN_TAGS | {"JJ", "CD"})
+
+
+def _of_clause(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
+    """'what time was it when you last saw the dog', 'reverse until the pillar is on your left': said there only."""
+    if sketch.ask.form not in (Form.WHEN, Form.LOCATE, Form.NAVIGATE):
+        return None
+    return next(
+        (p for p in sketch.reading.phrases if p.start in sketch.masked and id(p) not in taken and _acts(sketch, p)),
+        None,
+    )
+
+
+def beside(sketch: Sketch, phrase: NounPhrase) -> list[NounPhrase]:
+    """What is named with a phrase: 'the shredder and the laminator', 'Tom, Faye and Emma'."""
+    lowers, found = sketch.reading.lowers, [phrase]
+    while lowers[found[-1].end : found[-1].end + 1] in (("and",), (",",)):
+        following = sketch.reading.phrase_at(found[-1].end + 1) if found[-1].end + 1 < len(lowers) else None
+        if following is None or following.start != found[-1].end + 1:
+            break
+        found.append(following)
+    joined = len(found) > 1 and lowers[found[-2].end] == "and"
+    return found[1:] if joined else []
+
+
+def _acts(sketch: Sketch, phrase: NounPhrase) -> bool:
+    return sketch.reading.words[phrase.head].dep in ("dobj", "nsubj", "nsubjpass") and not phrase.room
 
 
 def _done_to(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
@@ -141,7 +196,8 @@ def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     reading, ask = sketch.reading, sketch.ask
     pronouns = set(reading.lowers[ask.start : sketch.end]) & PRONOUNS
     whose = reading.lowers[ask.start : ask.start + 1] == ("whose",)
-    if (ask.bare and not whose) or not (pronouns or ask.end >= sketch.end or ask.form is Form.NAVIGATE):
+    personal = set(reading.lowers[ask.start : sketch.end]) & {"he", "she", "his", "her", "this", "these", "him"}
+    if (ask.bare and not whose) or not (pronouns or personal or ask.end >= sketch.end or ask.form is Form.NAVIGATE):
         return None
     before = (p for p in reading.phrases if p.head < ask.start and id(p) not in taken and p.start not in sketch.masked)
     found = next((p for p in before if p.noun not in ABSTRACT), None)
@@ -196,4 +252,15 @@ def _predicate_noun(sketch: Sketch) -> bool:
     while i < sketch.end and (lowers[i] in asking.BE or i in sketch.masked):
         i += 1
     phrase = sketch.reading.phrase_at(i) if i < sketch.end else None
-    return phrase is not None and phrase.start == i and lowers[i - 1 : i] != ("did",)
+    if phrase is None or phrase.start != i or lowers[i - 1 : i] == ("did",):
+        return False
+    if phrase.end - phrase.start == 1 and lexicon.property_of(phrase.noun) is not None:
+        return False  # 'what is silver and to my left'
+    words, j = sketch.reading.words, phrase.end
+    others = beside(sketch, phrase)
+    j = others[-1].end if others else j
+    j += j < sketch.end and lowers[j] == "most"
+    if lowers[j : j + 2] in (("likely", "to"), ("going", "to"), ("about", "to")):
+        return False  # 'what is Anna likely to eat'
+    ends = j + 1 >= sketch.end or words[j + 1].tag in ("IN", ".", ",", "RB", "TO")
+    return not (j < sketch.end and words[j].tag == "VBG" and words[j].lemma not in asking.POSTURES and ends)

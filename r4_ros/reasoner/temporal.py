@@ -6,35 +6,15 @@ import itertools
 from dataclasses import dataclass
 from typing import Literal
 
-from r4_ros.reasoner import lexicon
+from r4_ros.reasoner import timely
+from r4_ros.reasoner.calendar_words import CLAUSES, DAY_PARTS, DAYS, LONG_CLAUSES, MOMENTS, NOW
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
 from r4_ros.reasoner.occasions import ORDINALS, VISITS, event_word, is_event, one_that, sighting
 from r4_ros.reasoner.parse import Reading
 
-NOW = (
-    ("right", "now"),
-    ("at", "the", "moment"),
-    ("at", "present"),
-    ("these", "days"),
-    ("by", "now"),
-    ("now",),
-    ("currently",),
-    ("presently",),
-    ("still",),
-    ("today",),
-    ("anymore",),
-)
-HABIT = frozenset("usually always often normally generally typically regularly".split())
 QUESTION = frozenset("what where who which how did was were is are".split())
-LONG = frozenset(
-    """road street corridor aisle row pier path garden yard bar platform drive lane queue line bridge tunnel track fence
-    hedge river shaft rope pole stick passage walkway pipe building block field""".split()
-)
-"""What has ends in space."""
 BE = frozenset("is are was were be been 's 're".split())
-DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow".split())
-DAY_PARTS = {"morning": (6, 12), "afternoon": (12, 18), "evening": (18, 22), "night": (22, 24)}
 
 
 @dataclass(frozen=True)
@@ -105,6 +85,12 @@ def _ago(reading: Reading, i: int) -> Mention | None:
     return Mention(key, start, end + 1)
 
 
+def _named(reading: Reading, i: int) -> Mention | None:
+    """Times by their names: days, seasons, habits, beginnings and ends."""
+    found = timely.named(reading, i)
+    return Mention(*found) if found is not None else None
+
+
 def _recently(reading: Reading, i: int) -> Mention | None:
     lowers = reading.lowers
     if lowers[i] not in ("in", "over", "for", "during", "within") or i + 2 >= len(lowers):
@@ -157,8 +143,6 @@ def _at(reading: Reading, i: int) -> Mention | None:
     if lowers[i] == "yesterday":
         span = ClockTime(hour=0, day=-1), ClockTime(hour=24, day=-1)
         return Mention(TemporalKey(op=TemporalOp.AT, arg="yesterday", start=span[0], end=span[1]), i, i + 1)
-    if lowers[i] == "on" and i + 1 < len(lowers) and lowers[i + 1] in DAYS:
-        return Mention(TemporalKey(op=TemporalOp.AT, arg=reading.said(i + 1, i + 2)), i, i + 2)
     bare = bool(i == 0 and spoken(lowers, i))
     if lowers[i] not in ("at", "around") and not bare:
         return None
@@ -173,20 +157,7 @@ def _at(reading: Reading, i: int) -> Mention | None:
 
 def _clause(reading: Reading, i: int) -> Mention | None:
     """Before, after, since, while, when ... and the event's words up to the end or the next comma."""
-    op = {
-        "before": TemporalOp.BEFORE,
-        "after": TemporalOp.AFTER,
-        "since": TemporalOp.SINCE,
-        "while": TemporalOp.WHILE,
-        "during": TemporalOp.WHILE,
-        "when": TemporalOp.WHILE,
-        "until": TemporalOp.BEFORE,
-        "following": TemporalOp.AFTER,
-        "follows": TemporalOp.AFTER,
-    }.get(reading.lowers[i])
-    begin = i + 1
-    if reading.lowers[i : i + 2] in (("prior", "to"), ("previous", "to"), ("subsequent", "to")):
-        op, begin = (TemporalOp.AFTER if reading.lowers[i] == "subsequent" else TemporalOp.BEFORE), i + 2
+    op, begin = _opened(reading, i)
     if op is None or begin >= len(reading.lowers):
         return None
     if reading.lowers[i : i + 2] == ("since", "when"):
@@ -197,6 +168,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     asker = op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and verb is not None
     if asker and verb is not None and (verb.tag == "VBP" or verb.lower in ("sit", "stand", "face")):
         return None  # where the asker imagines to be, not when
+    if op is TemporalOp.BEFORE and reading.lowers[i] in ("until", "till") and _commands(reading):
+        return None  # 'reverse until the pillar is on your left'
     acts = verb is not None and verb.tag.startswith("VB")
     if reading.lowers[i] == "before" and reading.lowers[begin] in ("me", "you") and not acts:
         return None
@@ -214,6 +187,36 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     happened = next((e for k in range(begin, end) if (e := event_word(reading, k)) is not None), None)
     seen = sighting(reading, begin, end)
     return Mention(TemporalKey(op=op, arg=arg), start, end, begin, happened, seen)
+
+
+def _commands(reading: Reading) -> bool:
+    """Whether something is to be done: 'reverse until ..', 'could you wait until ..'."""
+    first = 2 if reading.lowers[:2] in (("could", "you"), ("can", "you"), ("would", "you")) else 0
+    return len(reading.words) > first and reading.words[first].tag == "VB"
+
+
+def _opened(reading: Reading, i: int) -> tuple[TemporalOp | None, int]:
+    """The operator of the words that open a clause of time at token i, and where the clause begins."""
+    lowers, words = reading.lowers, reading.words
+    for said, long in LONG_CLAUSES.items():
+        if lowers[i : i + len(said)] == said:
+            return long, i + len(said)
+    if lowers[i] in ("once", "as") and words[i].tag == "IN" and words[i].dep in ("mark", "advmod"):
+        verb = words[words[i].head]  # 'once the alarm had stopped', 'as you came in'; not 'as shown'
+        finite = verb.tag in ("VBD", "VBP", "VBZ") or any(w.head == verb.i and w.tag == "VBD" for w in words)
+        subject = any(w.head == verb.i and w.dep.startswith("nsubj") and i < w.i < verb.i for w in words)
+        if verb.i > i and finite and subject:
+            return (TemporalOp.AFTER if lowers[i] == "once" else TemporalOp.WHILE), i + 1
+    moment = i + 2 if lowers[i : i + 2] in (("at", "the"), ("on", "the")) else i + 1
+    if moment < len(lowers) and lowers[moment - 1] == "the" and lowers[moment] in MOMENTS:
+        begin = moment + 1 + (lowers[moment + 1 : moment + 2] in (("that",), ("when",)))
+        named = reading.phrase_at(begin) if begin < len(words) else None
+        verb_at = named.end if named is not None else begin + 1
+        pronoun = begin < len(words) and words[begin].tag == "PRP"
+        acts = verb_at < len(words) and words[verb_at].tag in ("VBD", "VBZ", "VBP", "MD", "RB")
+        if acts and (pronoun or (named is not None and named.start == begin)):
+            return TemporalOp.WHILE, begin
+    return CLAUSES.get(lowers[i]), i + 1
 
 
 def _closes(reading: Reading, begin: int, k: int) -> bool:
@@ -244,30 +247,13 @@ def _simple(reading: Reading, i: int) -> Mention | None:
         if lowers[i : i + len(phrase)] == phrase:
             return Mention(TemporalKey(op=TemporalOp.NOW), i, i + len(phrase))
     bare = lowers[i + 1 : i + 2] in ((), ("?",), (".",), ("!",))
-    if word in ("before", "originally") and (bare or word == "originally"):
+    if (word == "before" and bare) or (word == "originally" and lowers[i + 1 : i + 2] != ("from",)):
         event = EventKey(kinds=("moved", "disappeared"))
         return Mention(TemporalKey(op=TemporalOp.BEFORE, arg="it was moved or taken", event=event), i, i + 1)
-    if word in HABIT:
-        return Mention(TemporalKey(op=TemporalOp.HABIT), i, i + 1)
     if lowers[i : i + 2] in (("most", "recently"), ("most", "recent")) or word in ("lately", "previously"):
         return Mention(TemporalKey(op=TemporalOp.LAST), i, i + (2 if word == "most" else 1))
     if _used_to(reading, i):
         return Mention(TemporalKey(op=TemporalOp.CHANGE), i, i + 2)
-    edge_at = i + 1 + (lowers[i + 1 : i + 2] == ("the",))
-    edge_at += lowers[edge_at : edge_at + 1] == ("very",)
-    for edge, op in (
-        ("start", TemporalOp.START),
-        ("beginning", TemporalOp.START),
-        ("end", TemporalOp.END),
-        ("close", TemporalOp.END),
-    ):
-        spatial = op is TemporalOp.END and _spatial_end(reading, edge_at + 1)
-        if word == "at" and lowers[edge_at : edge_at + 1] == (edge,) and not spatial:
-            whole = reading.phrase_at(edge_at + 2) if lowers[edge_at + 1 : edge_at + 2] == ("of",) else None
-            end = whole.end if whole is not None else edge_at + 1
-            return Mention(TemporalKey(op=op, arg=reading.said(edge_at + 2, end) if whole else ""), i, end)
-    if lowers[i : i + 3] == ("to", "begin", "with"):
-        return Mention(TemporalKey(op=TemporalOp.START), i, i + 3)
     return None
 
 
@@ -290,14 +276,9 @@ def _used_to(reading: Reading, i: int) -> bool:
     return lowers[i] == "use" and "did" in lowers and lasting
 
 
-def _spatial_end(reading: Reading, i: int) -> bool:
-    """Whether 'the end of' what follows is a place (the corridor), not a time (the day)."""
-    if reading.lowers[i : i + 1] != ("of",):
-        return False
-    whole = reading.phrase_at(i + 1)
-    if whole is None or lexicon.is_room(whole.noun) or lexicon.kind_of(whole.noun) is not None:
-        return whole is not None
-    return whole.noun.split()[-1] in LONG
+def _is_adverb(reading: Reading, i: int) -> bool:
+    """'which jar did you reach into second': an ordinal that counts what was done."""
+    return reading.words[i - 1].tag not in ("DT", "PRP$", "JJ", "POS") and reading.lowers[i - 1] != "in"
 
 
 def _first_last(reading: Reading, i: int) -> Mention | None:
@@ -312,21 +293,23 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     counted = i + 1 + (lowers[i + 1 : i + 2] != () and words[i + 1].tag == "CD")
     if word == "last" and counted > i + 1 and lowers[counted : counted + 1] in (("times",), ("checks",), ("visits",)):
         return Mention(TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, counted + 1)), start, counted + 1)
-    if word in ("first", "last") and one_that(reading, i):
+    if word in ("first", "last", "final") and one_that(reading, i):
         op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
         return Mention(TemporalKey(op=op, arg=reading.said(i + 2, len(lowers))), i, i + 1)
-    if (rank or word in ("last", "previous", "latest")) and lowers[i + 1 : i + 2] and lowers[i + 1] in timely:
+    if (rank or word in ("last", "previous", "latest", "final")) and lowers[i + 1 : i + 2] and lowers[i + 1] in timely:
         op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
         return Mention(TemporalKey(op=op, arg=lowers[i + 1], rank=rank), start, i + 2)
-    if rank and is_event(reading, i):
+    if (rank or word == "last") and is_event(reading, i):
         phrase = reading.phrase_at(i)
-        op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST
+        op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
         arg = reading.said(i, phrase.end) if phrase is not None else word
         return Mention(TemporalKey(op=op, arg=arg, rank=rank), i, i + 1)
     if word == "last" and lowers[i + 1 : i + 2] == ("you",):  # 'last you looked'
         return Mention(
             TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, len(lowers))), i, min(i + 3, len(lowers))
         )
+    if rank > 1 and i and (i + 1 == len(words) or words[i + 1].tag in (".", ",")) and _is_adverb(reading, i):
+        return Mention(TemporalKey(op=TemporalOp.NTH, arg=word, rank=rank), i, i + 1)
     if word not in ("first", "last"):
         return None
     following = words[i + 1] if i + 1 < len(words) else None
@@ -341,4 +324,4 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
     return Mention(TemporalKey(op=op, arg=arg, rank=1 if word == "first" else 0), i, i + 1)
 
 
-READERS = (_ago, _recently, _between, _at, _first_last, _clause, _simple)
+READERS = (_ago, _recently, _between, _at, _named, _first_last, _clause, _simple)

@@ -12,6 +12,13 @@ DETERMINER_TAGS = frozenset("DT PRP$ PDT WDT WP$".split())
 NOMINAL = frozenset("nsubj nsubjpass dobj pobj attr".split())
 MEASURED = frozenset("nearest closest next close near nearer farthest furthest adjacent".split())
 
+DOING = frozenset("did does do would could can will should might".split())
+VERBISH = frozenset(
+    """show look say read mean depict smell sound feel work start stop end change move shift turn fall switch swap
+    return fit stand break vanish ring run drop arrive leave open close""".split()
+)
+"""Verbs that look like nouns behind a noun."""
+
 
 @dataclass(frozen=True)
 class Word:
@@ -29,10 +36,16 @@ class Word:
 def mended(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
     """Tags that a small model gets wrong in questions, put right by what the words around them ask for."""
     right = [replace(w, tag="NN") if _is_nominal(tokens, w) or _is_no_verb(tokens, w) else w for w in tokens]
+    right = [replace(w, tag="NNS") if w.tag == "VBZ" and w.dep in NOMINAL else w for w in right]
+    listed = [w.tag in ("NN", "VBG") and w.dep == "amod" and tokens[w.i + 1].lower == "," for w in tokens[:-1]]
+    right = [
+        replace(w, tag="JJ") if w.i < len(listed) and listed[w.i] else w for w in right
+    ]  # 'a loud, piercing sound'
     right = [replace(w, tag="VBN") if w.tag == "NN" and w.i and tokens[w.i - 1].lower == "be" else w for w in right]
-    verb = _swallowed_verb(tokens)
+    verb = _swallowed_verb(tuple(right))
     if verb >= 0:
         right[verb] = replace(tokens[verb], tag="VB")
+        right[verb - 1] = replace(tokens[verb - 1], tag="NN") if right[verb - 1].tag == "JJ" else right[verb - 1]
     return tuple(right)
 
 
@@ -48,6 +61,11 @@ def _is_nominal(tokens: tuple[Word, ...], word: Word) -> bool:
     return word.i + 1 == len(tokens) or tokens[word.i + 1].tag not in MODIFIER_TAGS
 
 
+def _is_listed(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'a loud, piercing sound': one of several adjectives."""
+    return word.tag in ("NN", "VBG") and word.dep == "amod" and tokens[word.i + 1].lower == ","
+
+
 def _is_no_verb(tokens: tuple[Word, ...], word: Word) -> bool:
     """'nearest to dock 3', 'cotton swabs', 'the door handle?': a noun that was taken for a verb."""
     if word.tag not in ("VB", "VBP") or not word.i:
@@ -58,17 +76,26 @@ def _is_no_verb(tokens: tuple[Word, ...], word: Word) -> bool:
     last = word.i + 1 == len(tokens) or tokens[word.i + 1].tag == "."
     if last and before.tag in NOUN_TAGS:
         return not any(w.tag in ("MD", "TO", "VBD") or w.lemma == "do" for w in tokens[: word.i])
-    return word.dep == "compound"
+    return word.dep in ("compound", "nsubj", "pobj")
 
 
 def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
-    """'did the pillow move': after do, its verb was taken for the last noun of the subject; -1: there is a verb."""
-    do = next((w.i for w in tokens if w.lower in ("did", "does", "do") and w.i + 2 < len(tokens)), -1)
-    if do < 0 or tokens[do + 1].tag in ("PRP", "EX") or any(w.tag in ("VB", "VBP") for w in tokens[do + 1 :]):
+    """'did the pillow move': behind do, its verb was taken for a noun of the subject; -1: there is a verb."""
+    do = next((w.i for w in tokens if w.lower in DOING and w.i + 2 < len(tokens)), -1)
+    if do < 0 or tokens[do + 1].tag in ("PRP", "EX"):
         return -1
     end = do + 1
     while end < len(tokens) and tokens[end].tag in DETERMINER_TAGS | MODIFIER_TAGS | {"POS"}:
         end += 1
+    closes = end
+    while closes < len(tokens) and tokens[closes].tag in DETERMINER_TAGS | MODIFIER_TAGS | {"POS", "IN", "RB"}:
+        closes += 1
+    if any(w.tag in ("VB", "VBP") for w in tokens[do + 1 : closes + 1]):
+        return -1
+    for k in range(do + 3, closes):  # 'does the art in the hallway show', 'did the mural change colour'
+        verbal = tokens[k].lower in VERBISH and tokens[k].tag == "NN" and tokens[k - 1].tag in NOUN_TAGS | {"JJ"}
+        if verbal and (k + 1 == closes or tokens[k + 1].tag in NOUN_TAGS | DETERMINER_TAGS):
+            return k
     last = end - 1
     nouns = sum(t.tag in NOUN_TAGS or lexicon.exact_kind(t.lower) is not None for t in tokens[do + 1 : end])
     return last if nouns > 1 and tokens[last].tag == "NN" and lexicon.exact_kind(tokens[last].lower) is None else -1

@@ -225,9 +225,12 @@ ROOMS = frozenset(
     """kitchen bathroom bedroom office hallway hall corridor garage garden lobby lounge study den pantry balcony attic
     basement cellar laundry restroom dining living guest conference meeting waiting storage utility classroom library
     gym workshop shed stairwell entrance foyer terrace patio yard nursery toilet lab laboratory ward reception bay
-    hangar warehouse cafeteria canteen studio porch""".split()
+    hangar warehouse cafeteria canteen studio porch chapel church greenhouse conservatory cloakroom parlour parlor
+    vestibule stable""".split()
 )
 """Words that name a room or site alone or before 'room'; 'toilet' only before 'room'."""
+ROOM_KINDS = frozenset("toilet dining guest waiting storage living meeting conference utility bay church".split())
+"""Those that don't say where a thing is, before it: 'toilet seat', 'conference table'."""
 
 COLORS = {
     word: color
@@ -302,6 +305,9 @@ PROPERTIES = {
     "number plate": "text",
 }
 """noun that names a property -> what is asked."""
+
+TEXTS = frozenset("reg registration plate expiry title inscription slogan caption label serial".split())
+"""What is read off a thing."""
 
 UNKNOWABLE = frozenset(
     """name names surname nickname age birthday birthdate job profession hobby opinion mood feeling feelings personality
