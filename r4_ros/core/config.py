@@ -219,6 +219,14 @@ class MemoryConfig:
     reorder_s: float = param(5.0, "stamps that go back by more start a new session", unit="s", low=0.0)
     session_gap_s: float = param(60.0, "a restart within this time keeps its session", unit="s", low=0.0)
     writer_silence_s: float = param(2.0, "another writer may take over after this silence", unit="s", low=0.0)
+    frame_observations: int = param(1000, "a frame with more observations than this is refused", low=1)
+    frame_kb: int = param(8000, "a frame of more kilobytes than this is refused", unit="kB", low=1)
+    agent_rate_hz: float = param(
+        200.0,
+        "frames of one agent stored a second, on average; more of it wait; 0: any number",
+        unit="Hz",
+        low=0.0,
+    )
     allow_corrections: bool = param(
         False, "serve memory/correct: rename, merge, split, pin, forget and undo for entries of the agents served"
     )

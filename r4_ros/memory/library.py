@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -144,6 +145,15 @@ class Library(AnchorCorrectable, Episodic, Attachable):
                 self._refuse_if_read_only()
                 self._store.set_live(live)
                 self._live = live
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Frames that are ingested in it are committed together, when it ends; only then they survive kill -9.
+
+        Where it raises StoreError nothing of them is stored, yet this memory knows of them: open it anew.
+        """
+        with self._writing, self._lock, self._store.together():
+            yield
 
     def ingest(self, frame: Frame) -> Receipt:
         """Store a frame and work it in; on return it survives kill -9. The same frame again changes nothing.

@@ -31,6 +31,9 @@ class StoreUpkeep(Protocol):
     def reading(self) -> AbstractContextManager[None]:
         """What is read in it is of one moment, whoever writes meanwhile."""
 
+    def together(self) -> AbstractContextManager[None]:
+        """What is written in it is committed at its end, all of it or nothing."""
+
     def drop_history(self, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
         """Drop the observations of about so many frames of a session that are older than ``before_ns``, oldest first.
 

@@ -10,39 +10,41 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nav_msgs.msg import Path as PathMsg
 from std_msgs.msg import Header
 from visualization_msgs.msg import MarkerArray
 
 from r4_ros import msg, srv
 from r4_ros.adapters.embedders import make_embedder
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error, StoreError, WriterRefused
-from r4_ros.core.model import NS_PER_S, Frame, PlacedEntry, Receipt
+from r4_ros.core.errors import NotPermitted, StoreError, WriterRefused
+from r4_ros.core.model import NS_PER_S, Correction, Frame, PlacedEntry, Receipt
 from r4_ros.memory.database_name import is_url
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
-from r4_ros.nodes.base import Job, R4Node, run
-from r4_ros.nodes.convert_anchors import PathNodes, correction_from_msg, path_from_msg
+from r4_ros.nodes.anchor_topics import AnchorTopics
+from r4_ros.nodes.base import Job, run
 from r4_ros.nodes.convert_corrections import correction_from_request
 from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
 from r4_ros.nodes.diagnostics import Report
+from r4_ros.nodes.intake import Intake, net_change
 from r4_ros.nodes.markers import memory_markers
 from r4_ros.nodes.paths import ros_home, snapshot_path
-from r4_ros.nodes.rtabmap import PoseGraph, message_types
+from r4_ros.nodes.storing import Storing
 from r4_ros.nodes.worker import Worker
 
 ENTRIES_PERIOD_S = 1.0
 HISTORY_PERIOD_S, HISTORY_TIME_S = 1.0, 0.03
-WAITING_FRAMES = 1000
+WAITING_FRAMES = 200
+"""Of one agent; as many as its robot keeps to send again."""
+WAITING_PERIOD_S = 0.1
 TRAIL_NS = 600 * NS_PER_S
 """How much of each agent's trail the markers show."""
 CLOCKS_AGREE_NS = 3600 * NS_PER_S
 """Stamps farther from the node's clock are a recording's or a simulator's."""
 
 
-class MemoryNode(R4Node[MemoryConfig]):
+class MemoryNode(AnchorTopics):
     """Stores what the agents' cameras saw and answers retrievals. All writing happens on one thread."""
 
     def __init__(self, **node_options: Any) -> None:
@@ -50,8 +52,9 @@ class MemoryNode(R4Node[MemoryConfig]):
         self._map_frames: dict[str, str] = {}
         self._published_revision = -1
         self._sent_revision = 0
-        self._correction_refused: dict[str, str] = {}
         self._store_trouble = ""
+        self.correction_refused = {}
+        self._storing = False
         super().__init__("memory_node", MemoryConfig, **node_options)
 
     @property
@@ -68,14 +71,15 @@ class MemoryNode(R4Node[MemoryConfig]):
         embedder = make_embedder(config.embedder)
         if embedder is not None:
             embedder.embed(["thing"])  # loads the model now, not with the first question
-        self._library = open_library(database, config, embedder)
+        self._open = partial(open_library, database, config, embedder)
+        self._library = self._open()
         if config.regions_file:
             self._library.set_regions(load_regions(Path(config.regions_file).expanduser()))
         self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else folder / "snapshots"
         self._published_revision, self._sent_revision = -1, self._library.revision
-        self._writer: Worker[Job] = self.worker(
-            "r4-store", capacity=WAITING_FRAMES, on_drop=lambda _: self.counts.add("frames_dropped")
-        )
+        self._intake = Intake(WAITING_FRAMES, config.agent_rate_hz)
+        self._frames = Storing(self._intake, lambda: self.library, self._open_anew, config)
+        self._writer: Worker[Job] = self.worker("r4-store")
         self._queries: Worker[Job] = self.worker("r4-queries")
         self._acks = self.advertise(msg.ObservationAck, "memory/acks", qos.EVENTS)
         self._entries = self.advertise(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
@@ -90,19 +94,15 @@ class MemoryNode(R4Node[MemoryConfig]):
 
     def activate(self) -> None:
         """Listen to the agents; publish what is known."""
-        for topic in self._observation_topics():
-            self.subscribe(msg.ObservationArray, topic, self._on_observations, qos.OBSERVATIONS)
         for agent, prefix in self._served_agents():
-            topic = f"{prefix}memory/anchor_correction"
-            self.subscribe(msg.AnchorCorrection, topic, partial(self._on_correction, agent, topic), qos.EVENTS)
-            if self.config.slam_path:
-                topic = _within(prefix, self.config.slam_path)
-                self.subscribe(PathMsg, topic, partial(self._on_path, agent, topic), qos.EVENTS)
-            if self.config.rtabmap:
-                self._listen_to_rtabmap(agent, _within(prefix, self.config.rtabmap.rstrip("/")))
+            topic = f"{prefix}perception/observations"
+            hear = partial(self._on_observations, agent if prefix else "")
+            self.subscribe(msg.ObservationArray, topic, hear, qos.OBSERVATIONS)
+            self.hear_corrections(agent, prefix)
             if prefix:
                 self.subscribe(msg.Episode, f"{prefix}memory/episodes", partial(self._on_episode, agent), qos.EVENTS)
         self.subscribe(msg.Episode, "memory/episodes", partial(self._on_episode, ""), qos.EVENTS)
+        self.every(WAITING_PERIOD_S, self._offer_storing)
         self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries))
         self.every(HISTORY_PERIOD_S, lambda: self._writer.offer(self._keep_history))
         self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
@@ -124,40 +124,71 @@ class MemoryNode(R4Node[MemoryConfig]):
 
     # Writing.
 
-    def _on_observations(self, message: Any) -> None:
+    def _on_observations(self, agent: str, message: Any) -> None:
         self.counts.add("frames")
-        self._writer.offer(lambda: self._store(message))
+        if not self._intake.offer(agent, (agent, message)):
+            self.counts.add("frames_dropped")
+        self._offer_storing()
 
-    def _store(self, message: Any) -> None:
-        """Store one frame record and acknowledge it, after COMMIT."""
-        try:
-            receipt = self._ingest(convert.frame_from_msg(message))
-        except Exception as error:
-            self._acks.publish(convert.ack_to_msg(message, error=error))
-            if isinstance(error, WriterRefused):
-                self.get_logger().error(str(error), throttle_duration_sec=2.0)
-            if isinstance(error, StoreError):
-                self._store_trouble = str(error)
-            self.counts.add(f"refused.{convert.outcome(error).code}")
-            raise
-        self._acks.publish(convert.ack_to_msg(message, receipt.revision))
+    def _offer_storing(self) -> None:
+        if self._intake.pending and not self._storing:
+            self._storing = True
+            self._writer.offer(self._store_waiting)
+
+    def _store_waiting(self) -> None:
+        """Store frames that wait, acknowledge them after COMMIT, and say what they changed."""
+        self._storing = False
+        done = self._frames.store()
+        for stored in done:
+            if stored.error is None:
+                self._acks.publish(convert.ack_to_msg(stored.message, stored.receipt.revision))
+            else:
+                self._refuse(stored.message, stored.error)
+        kept = [(stored.frame, stored.receipt) for stored in done if stored.error is None]
+        if kept:
+            self._tell_changes([frame for frame, _ in kept], [receipt for _, receipt in kept])
+        if done:
+            self._offer_storing()
+
+    def _open_anew(self) -> Library:
+        """Forget what this process knows, and take what is stored."""
+        self.library.close()
+        self._library = self._open()
+        self._sent_revision, self._published_revision = self._library.revision, -1
+        return self._library
+
+    def _refuse(self, message: Any, error: Exception) -> None:
+        self._acks.publish(convert.ack_to_msg(message, error=error))
+        if isinstance(error, (WriterRefused, NotPermitted)):
+            self.get_logger().error(str(error), throttle_duration_sec=2.0)
+        if isinstance(error, StoreError):
+            self._store_trouble = str(error)
+        self.counts.add(f"refused.{convert.outcome(error).code}")
+        self.note("r4-store", error)
 
     def _ingest(self, frame: Frame) -> Receipt:
         receipt = self.library.ingest(frame)
-        self.counts.add("observations", receipt.stored)
-        self._map_frames[frame.map_id] = frame.map_frame
-        if receipt.revision > self._sent_revision:
-            # after trouble, anchors may have moved before a frame that then couldn't be stored: a gap too
-            start = receipt.revision if receipt.anchors or self._store_trouble else self._sent_revision
-            self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision, start))
-            self._sent_revision = receipt.revision
-        if receipt.anchors or self._store_trouble:
-            self._publish_entries()
-        for event in receipt.events:
-            self._events.publish(convert.event_to_msg(event))
-        self._store_trouble = ""
-        self._tell_clock(frame.stamp_ns)
+        self._tell_changes([frame], [receipt])
         return receipt
+
+    def _tell_changes(self, frames: Sequence[Frame], receipts: Sequence[Receipt]) -> None:
+        self.counts.add("observations", sum(receipt.stored for receipt in receipts))
+        self._map_frames.update({frame.map_id: frame.map_frame for frame in frames})
+        whole = bool(self._store_trouble) or any(receipt.anchors for receipt in receipts)
+        newest = receipts[-1].revision
+        if newest > self._sent_revision:
+            # after trouble, anchors may have moved before a frame that then couldn't be stored: a gap too
+            start = newest if whole else self._sent_revision
+            if self._deltas.get_subscription_count():
+                self._deltas.publish(self._entries_message(*net_change(receipts), newest, start))
+            self._sent_revision = newest
+        if whole:
+            self._publish_entries()
+        for receipt in receipts:
+            for event in receipt.events:
+                self._events.publish(convert.event_to_msg(event))
+        self._store_trouble = ""
+        self._tell_clock(frames[-1].stamp_ns)
 
     def _tell_clock(self, stamp_ns: int) -> None:
         """Keep on which clock the stamps run. The frame is stored whatever becomes of this."""
@@ -208,54 +239,15 @@ class MemoryNode(R4Node[MemoryConfig]):
     def _served(self) -> str:
         return ", ".join(f"'{name}'" for name in self.config.agents or [self.agent_id])
 
-    def _on_correction(self, agent: str, topic: str, message: Any) -> None:
-        sender = message.agent_id or agent
-        nodes = correction_from_msg(message)
-        self._writer.offer(lambda: self._correct_anchors(topic, agent, sender, nodes, message.map_id))
+    def map_frame(self) -> str:
+        """Name of the map's fixed frame; empty: not known yet."""
+        return next(iter(self._map_frames.values()), "")
 
-    def _on_path(self, agent: str, topic: str, message: Any) -> None:
-        try:
-            nodes = path_from_msg(message, self._header().frame_id if self._map_frames else "")
-        except InvalidArgument as error:
-            self._refuse_correction(topic, error)
-        else:
-            self._writer.offer(lambda: self._correct_anchors(topic, agent, agent, nodes))
-
-    def _listen_to_rtabmap(self, agent: str, namespace: str) -> None:
-        graph_type, info_type = message_types()
-        graph, topic = PoseGraph(), f"{namespace}/mapGraph"
-        self.subscribe(info_type, f"{namespace}/info", graph.hear, qos.EVENTS)
-        self.subscribe(graph_type, topic, partial(self._on_graph, agent, topic, graph), qos.EVENTS)
-
-    def _on_graph(self, agent: str, topic: str, graph: PoseGraph, message: Any) -> None:
-        try:
-            nodes = graph.take(message, self._header().frame_id if self._map_frames else "")
-        except InvalidArgument as error:
-            self._refuse_correction(topic, error)
-        else:
-            if nodes is not None:
-                self._writer.offer(lambda: self._correct_anchors(topic, agent, agent, nodes))
-
-    def _correct_anchors(self, topic: str, agent: str, sender: str, nodes: PathNodes, map_id: str = "") -> None:
-        """Move what was remembered, and tell all who keep a copy to take it anew."""
-        try:
-            if sender != agent:
-                raise NotPermitted(f"this topic takes corrections of '{agent}', not of '{sender}'")
-            correction = self.library.correct_anchors(agent, *nodes, map_id=map_id)
-        except R4Error as error:
-            self._refuse_correction(topic, error)
-            return
-        self.counts.add("anchor_corrections")
-        self._correction_refused.pop(topic, None)
-        if correction.anchors:
-            self._sent_revision = correction.revision  # a gap to those who keep a copy
-            self._deltas.publish(self._entries_message(correction.changed, correction.removed, correction.revision))
-            self._publish_entries()
-
-    def _refuse_correction(self, topic: str, error: R4Error) -> None:
-        self.counts.add("anchor_corrections_refused")
-        self._correction_refused[topic] = str(error)
-        self.get_logger().warning(f"{topic}: {error}", throttle_duration_sec=10.0)
+    def tell_correction(self, correction: Correction) -> None:
+        """Publish what it changed; those who keep a copy take it anew."""
+        self._sent_revision = correction.revision  # a gap to them
+        self._deltas.publish(self._entries_message(correction.changed, correction.removed, correction.revision))
+        self._publish_entries()
 
     def _on_episode(self, agent: str, message: Any) -> None:
         """``agent``: whose topic it came by, and who alone may tell it there; empty: anybody."""
@@ -340,8 +332,7 @@ class MemoryNode(R4Node[MemoryConfig]):
         )
 
     def _header(self) -> Header:
-        frame = next(iter(self._map_frames.values()), "map")
-        return Header(stamp=self.get_clock().now().to_msg(), frame_id=frame)
+        return Header(stamp=self.get_clock().now().to_msg(), frame_id=self.map_frame() or "map")
 
     def _offer_markers(self) -> None:
         if self._markers.get_subscription_count():
@@ -360,7 +351,7 @@ class MemoryNode(R4Node[MemoryConfig]):
             for topic in self._observation_topics()
             if not self.count_publishers(self.resolve_topic_name(topic))
         ]
-        problems += [f"{topic}: {reason}" for topic, reason in sorted(self._correction_refused.items())]
+        problems += [f"{topic}: {reason}" for topic, reason in sorted(self.correction_refused.items())]
         if self._store_trouble:
             problems.insert(0, f"nothing is stored: {self._store_trouble}")
         if self.library.history_exceeds:
@@ -372,15 +363,10 @@ class MemoryNode(R4Node[MemoryConfig]):
             problems,
             {
                 "revision": self.library.revision,
-                "waiting": self._writer.pending,
+                "waiting": self._intake.pending + self._writer.pending,
                 "unsettled": ", ".join(self.library.unsettled()),
             },
         )
-
-
-def _within(prefix: str, name: str) -> str:
-    """A topic or namespace of an agent; without a prefix as it was given."""
-    return prefix + name.lstrip("/") if prefix else name
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from r4_ros import msg, srv
 from r4_ros.core import model as m
 from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import OutcomeCode
 from r4_ros.core.geometry import compose
 from r4_ros.memory.library import open_library
 from r4_ros.nodes import convert, qos
@@ -34,6 +35,7 @@ from r4_ros.nodes.rtabmap import PoseGraph
 
 pytestmark = pytest.mark.ros
 SECOND = m.NS_PER_S
+SEEN = (m.Observation(0, "cup", m.Box(m.Pose((0.0, 0.0, 2.0)), (0.1, 0.1, 0.1))),)
 LOOKING_AHEAD = m.Pose((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5))
 
 
@@ -247,7 +249,8 @@ def test_a_loop_closure_moves_what_is_remembered_and_readers_take_it_anew(
 ) -> None:
     entries = graph.collect(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
     deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
-    sender.send(frame(1), frame(2))
+    sender.send(frame(1))
+    sender.send(frame(2))
     known = until(lambda: deltas[1:] and deltas[-1].to_revision)
     publisher = graph.node.create_publisher(msg.AnchorCorrection, "memory/anchor_correction", qos.EVENTS)
     until(publisher.get_subscription_count)
@@ -418,3 +421,69 @@ def test_rtabmap_without_its_messages_is_named(graph: Any, until: Any, tmp_path:
     graph.make(MemoryNode, db=str(tmp_path / "r4.db"), rtabmap="rtabmap", embedder="none")
     status = until(lambda: next((s for a in heard for s in a.status if "rtabmap-msgs" in s.message), None))
     assert status.level == b"\2"
+
+
+def test_a_robots_topic_takes_its_own_frames_only(graph: Any, until: Any, tmp_path: Path) -> None:
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agents=["alice", "bob"], embedder="none")
+    graph.active(node)
+    alice = Sender(graph, until, "/alice/perception/observations")
+    forged, honest = alice.send(frame(1, agent="bob"), frame(2, agent="alice"))
+    assert (forged.outcome.code, honest.outcome.code) == (int(OutcomeCode.NOT_PERMITTED), 0)
+    assert "'alice' takes no frames of 'bob'" in forged.outcome.message
+    assert node.library.agents() == ["alice"]
+
+
+def test_a_second_writer_of_one_robot_of_several_is_refused(graph: Any, until: Any, tmp_path: Path) -> None:
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agents=["alice", "bob"], embedder="none")
+    graph.active(node)
+    sender = Sender(graph, until, "/alice/perception/observations")
+    acks = sender.send(frame(1, agent="alice"), frame(2, agent="alice", writer="other"))
+    assert [ack.outcome.code for ack in acks] == [0, int(OutcomeCode.WRITER_REFUSED)]
+    bob = Sender(graph, until, "/bob/perception/observations")
+    assert bob.send(frame(3, agent="bob", writer="other"))[0].outcome.code == 0
+
+
+def test_too_large_frames_are_refused_and_many_frames_take_turns(graph: Any, until: Any, tmp_path: Path) -> None:
+    limits = {"frame_observations": 2, "frame_kb": 1, "agent_rate_hz": 20.0}
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agents=["alice", "bob"], embedder="none", **limits)
+    graph.active(node)
+    alice = Sender(graph, until, "/alice/perception/observations")
+    many = replace(frame(1, agent="alice"), observations=tuple(replace(o, index=i) for i, o in enumerate(SEEN * 3)))
+    long = replace(frame(2, agent="alice"), observations=(replace(SEEN[0], description="a" * 2000),))
+    refused = alice.send(many, long)
+    assert [ack.outcome.code for ack in refused] == [int(OutcomeCode.INVALID_ARGUMENT)] * 2
+    assert "frame_observations" in refused[0].outcome.message and "frame_kb" in refused[1].outcome.message
+    for sequence in range(3, 103):
+        alice.publisher.publish(convert.frame_to_msg(frame(sequence, agent="alice")))
+    bob = Sender(graph, until, "/bob/perception/observations")
+    assert bob.send(frame(1, agent="bob"))[0].agent_id in ("alice", "bob")
+    until(lambda: any(ack.agent_id == "bob" for ack in bob.acks))
+    assert node._intake.pending > 20, "alice's flood waits, bob's frame didn't wait for it"
+
+
+@pytest.mark.system
+def test_frames_that_wait_are_committed_together_and_a_server_that_restarts_loses_none(
+    graph: Any, until: Any, own_postgres_server: Any
+) -> None:
+    url = own_postgres_server.database()
+    node = graph.make(MemoryNode, db=url, agents=["alice"], embedder="none")
+    graph.active(node)
+    sender = Sender(graph, until, "/alice/perception/observations")
+    acked: set[int] = set()
+    for first in (1, 51, 101):
+        batch = [frame(sequence, agent="alice") for sequence in range(first, first + 50)]
+        for one in batch:
+            sender.publisher.publish(convert.frame_to_msg(one))
+        if first > 1:
+            own_postgres_server.restart(kill=first == 101)
+        wanted = set(range(first, first + 50))
+        while not wanted <= acked:  # as perception does: what isn't acknowledged is sent again
+            time.sleep(1.0)
+            acked |= {ack.sequence for ack in sender.acks if not ack.outcome.code}
+            for one in batch:
+                if one.sequence not in acked:
+                    sender.publisher.publish(convert.frame_to_msg(one))
+    with open_library(url, MemoryConfig(), read_only=True) as stored:
+        assert stored.info()["rows"]["frame"] == 150  # type: ignore[index]
+        assert [entry.count for entry in stored.entries()] == [150]
+    assert node.library.revision >= 150

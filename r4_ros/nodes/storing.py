@@ -1,0 +1,70 @@
+"""Storing frames that wait: one at a time while there is time, several in one transaction while there isn't."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import FrameRefused, InvalidArgument, NotPermitted, StoreOutdated, WriterRefused
+from r4_ros.memory.library import Library
+from r4_ros.nodes import convert
+from r4_ros.nodes.intake import Intake, Stored, check_sender
+
+TOGETHER_FRAMES, TOGETHER_S = 64, 0.05
+"""So many frames at most are committed together, or what was worked in within this time; queries wait meanwhile."""
+_REFUSALS = (FrameRefused, InvalidArgument, NotPermitted, WriterRefused)
+
+
+class Storing:
+    """Takes frames from the intake into a memory. ``anew`` opens the memory again, as it is on disk, and gives it."""
+
+    def __init__(
+        self, intake: Intake, library: Callable[[], Library], anew: Callable[[], Library], config: MemoryConfig
+    ) -> None:
+        self._intake, self._library, self._anew, self._config = intake, library, anew, config
+        self._must_open = ""
+
+    def store(self) -> list[Stored]:
+        """Store frames that wait; on return what became of each is final."""
+        first = self._intake.take()
+        if first is None:
+            return []
+        taken = [first[1]]
+        if self._must_open or not self._intake.pending:
+            return self._one_by_one(taken)
+        until, done = time.monotonic() + TOGETHER_S, list[Stored]()
+        try:
+            with self._library().together():
+                done.append(self._stored(*taken[0]))
+                while len(taken) < TOGETHER_FRAMES and time.monotonic() < until and (one := self._intake.take()):
+                    taken.append(one[1])
+                    done.append(self._stored(*taken[-1]))
+        except Exception as error:  # nothing of it is stored, but the memory knows of some of it
+            self._must_open = str(error)
+            return self._one_by_one(taken)
+        return done
+
+    def _one_by_one(self, taken: list[tuple[str, Any]]) -> list[Stored]:
+        done = []
+        for agent, message in taken:
+            try:
+                if self._must_open:
+                    self._anew()
+                    self._must_open = ""
+                done.append(self._stored(agent, message))
+            except Exception as error:
+                if isinstance(error, StoreOutdated):
+                    self._must_open = str(error)
+                done.append(Stored(message, error=error))
+        return done
+
+    def _stored(self, agent: str, message: Any) -> Stored:
+        """Store one frame record; what is wrong with it itself is told, anything else is raised."""
+        try:
+            check_sender(agent, message, self._config.frame_observations, self._config.frame_kb)
+            frame = convert.frame_from_msg(message)
+            return Stored(message, frame, self._library().ingest(frame))
+        except _REFUSALS as error:
+            return Stored(message, error=error)
