@@ -8,6 +8,9 @@ from the vectors themselves, and no row that belongs to the result can be missin
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -26,11 +29,46 @@ _DIRECT = 8192
 _SHARE_TO_SCAN = 6
 """From this share of all rows on (one in ...), all are scanned."""
 _FIRST, _MOST = 1024, 16_384
+_SAMPLE = 2048
+"""So many rows tell about how many of all are near to a vector."""
+_BLOCK = 8192
+_ROUGH = 1e-4
+"""A product of many rows with several vectors may differ from those one by one by less than this."""
+_KEPT_ROWS, _KEPT = 2_000_000, 4096
+"""So many rows, of so many vectors, are remembered with their cosines (12 bytes each)."""
 _HEADROOM = 1.25
 """Later vectors may have larger elements than the first ones."""
 _CHUNK, _AT_ONCE = 512, 16
 _HALF_BITS = np.int32(0x8FFFE000 - 2**32)
 _HALF_SCALE = np.float32(2.0**112)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """Which of the first ``upto`` rows are that near to a vector, ascending, and their cosines."""
+
+    upto: int
+    rows: Rows
+    cosines: Float32Array
+
+
+_NO_HITS = _Hits(0, np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+
+def _key(vector: Float32Array, threshold: float) -> tuple[bytes, float]:
+    return vector.tobytes(), threshold
+
+
+def _joined(hits: Sequence[_Hits]) -> tuple[Rows, Float32Array]:
+    """The rows of several vectors' hits, ascending, each with its best cosine."""
+    if len(hits) == 1:
+        return hits[0].rows, hits[0].cosines
+    rows = np.unique(np.concatenate([h.rows for h in hits]))
+    best: Float32Array = np.full(len(rows), -1.0, np.float32)
+    for h in hits:
+        at = np.searchsorted(rows, h.rows)
+        best[at] = np.maximum(best[at], h.cosines)
+    return rows, best
 
 
 class UnitVectors:
@@ -40,6 +78,7 @@ class UnitVectors:
         self._matrix: Float32Array = np.empty((16, dimension), np.float32)
         self._rows = 0
         self._bytes: _Bytes | None = None
+        self._known: OrderedDict[tuple[bytes, float], _Hits] = OrderedDict()
 
     def __len__(self) -> int:
         return self._rows
@@ -71,32 +110,112 @@ class UnitVectors:
 
     def dots(self, vector: Float32Array, rows: Rows) -> Float32Array:
         """Cosine of the vector with each of the rows; whichever are asked for together, each one's is the same."""
-        count, vector = len(rows), np.asarray(vector, np.float32)
+        return np.asarray(self._dots(vector[None], rows)[0])
+
+    def _dots(self, vectors: Float32Array, rows: Rows) -> Float32Array:
+        """The same for several vectors [n, d]: [n, rows]."""
+        count, vectors = len(rows), np.asarray(vectors, np.float32)
         rows = np.concatenate([rows, np.zeros(-count % _AT_ONCE, np.int64)])  # a product's last rows round otherwise
-        cosines = np.empty(len(rows), np.float32)
+        cosines = np.empty((len(vectors), len(rows)), np.float32)
         for i in range(0, len(rows), _CHUNK):
-            np.dot(self._matrix[rows[i : i + _CHUNK]], vector, out=cosines[i : i + _CHUNK])
-        return cosines[:count]
+            some = self._matrix[rows[i : i + _CHUNK]]
+            for vector, its in zip(vectors, cosines, strict=True):
+                np.dot(some, vector, out=its[i : i + _CHUNK])
+        return cosines[:, :count]
 
-    def above(self, vector: Float32Array, threshold: float, rows: Rows | None = None) -> tuple[Rows, Float32Array]:
-        """The rows (of the given ones, ascending; else of all) whose cosine is at least the threshold, ascending."""
-        rows = self._maybe_above(vector, threshold, rows)
-        cosines = self.dots(vector, rows)
-        kept = cosines >= threshold
-        return rows[kept], cosines[kept]
+    def best_dots(self, vectors: Float32Array, rows: Rows) -> Float32Array:
+        """Each row's best cosine with any of the vectors [n, d]."""
+        cosines = self._dots(vectors, rows)
+        return cosines[0] if len(cosines) == 1 else np.asarray(cosines.max(axis=0))
 
-    def _maybe_above(self, vector: Float32Array, threshold: float, rows: Rows | None) -> Rows:
-        every = np.arange(self._rows) if rows is None else rows
-        if self._bytes is None or len(every) <= _DIRECT:
-            return every
+    def above(self, vectors: Float32Array, threshold: float, rows: Rows | None = None) -> tuple[Rows, Float32Array]:
+        """The rows whose best cosine with any of the vectors [n, d] is at least the threshold, ascending, and it.
+
+        ``rows``: it is enough to tell it of these, ascending. Else what is found is remembered, and looked up the next
+        time.
+        """
+        vectors = np.ascontiguousarray(vectors, np.float32)
+        if rows is not None and len(rows) <= _DIRECT and not all(_key(v, threshold) in self._known for v in vectors):
+            cosines = self.best_dots(vectors, rows)
+            kept = cosines >= threshold
+            return rows[kept], cosines[kept]
+        return _joined(self._hits(vectors, threshold))
+
+    def may_exceed(self, vectors: Float32Array, threshold: float, count: int) -> bool:
+        """Whether it seems that more than ``count`` rows have a best cosine of at least the threshold."""
+        if self._rows <= count:
+            return False
+        known = [self._known.get(_key(vector, threshold)) for vector in vectors]
+        most = sum(len(hits.rows) for hits in known if hits is not None)
+        unknown = vectors[[hits is None for hits in known]]
+        return most + float(self._shares(unknown, threshold).sum()) * self._rows > count
+
+    def _shares(self, vectors: Float32Array, threshold: float) -> npt.NDArray[np.float64]:
+        """About which share of all rows is that near to each of the vectors."""
+        sample = self._matrix[: self._rows : max(1, self._rows // _SAMPLE)]
+        return np.asarray((sample @ vectors.T >= threshold).mean(axis=0))
+
+    def _hits(self, vectors: Float32Array, threshold: float) -> list[_Hits]:
+        """The rows that near to each of the vectors, ascending: as remembered, and among those added since."""
+        keys = [_key(vector, threshold) for vector in vectors]
+        known = [self._known.get(key, _NO_HITS) for key in keys]
+        for first in {hits.upto for hits in known if hits.upto < self._rows}:
+            some = [i for i, hits in enumerate(known) if hits.upto == first]
+            for i, (rows, cosines) in zip(some, self._scan_from(first, vectors[some], threshold), strict=True):
+                old = known[i]
+                rows, cosines = np.concatenate([old.rows, rows]), np.concatenate([old.cosines, cosines])
+                known[i] = _Hits(self._rows, rows, cosines)
+        for key, hits in zip(keys, known, strict=True):
+            self._known[key] = hits
+            self._known.move_to_end(key)
+        while self._known and (len(self._known) > _KEPT or sum(len(h.rows) for h in self._known.values()) > _KEPT_ROWS):
+            self._known.popitem(last=False)
+        return known
+
+    def _scan_from(self, first: int, vectors: Float32Array, threshold: float) -> list[tuple[Rows, Float32Array]]:
+        """For each of the vectors the rows from one on that are that near to it, ascending, with their cosines."""
+        few = self._bytes is not None and first == 0
+        shares = self._shares(vectors, threshold) if few else np.ones(len(vectors))
+        found: list[tuple[Rows, Float32Array] | None] = [
+            self._by_copy(vector, threshold, share * self._rows) if few else None
+            for vector, share in zip(vectors, shares.tolist(), strict=True)
+        ]
+        rest = [i for i, its in enumerate(found) if its is None]
+        for i, rows in zip(rest, self._roughly_above(first, vectors[rest], threshold), strict=True):
+            cosines = self.dots(vectors[i], rows)
+            kept = cosines >= threshold
+            found[i] = rows[kept], cosines[kept]
+        return [its for its in found if its is not None]
+
+    def _by_copy(self, vector: Float32Array, threshold: float, about: float) -> tuple[Rows, Float32Array] | None:
+        """The rows that near, of which there are about so many, by the copy in bytes; None where that is no quicker."""
+        assert self._bytes is not None
         tried = _FIRST
-        while rows is None and tried <= min(_MOST, self._rows):
-            found, farthest = self._bytes.nearest(vector, tried)
-            if self._bytes.excludes(vector, threshold, farthest):
-                return np.sort(found)
+        while tried < 2 * about:
             tried *= 4
-        rough, shift = self._bytes.dots(vector, every)
-        return every[rough >= threshold - shift]
+        while tried <= min(_MOST // 4, self._rows):
+            rows, farthest = self._bytes.nearest(vector, tried)
+            if self._bytes.excludes(vector, threshold, farthest):
+                rows = np.sort(rows)
+                cosines = self.dots(vector, rows)
+                return rows[cosines >= threshold], cosines[cosines >= threshold]
+            tried *= 4
+        return None
+
+    def _roughly_above(self, first: int, vectors: Float32Array, threshold: float) -> list[Rows]:
+        """For each of the vectors the rows from one on that are that near to it, and some that nearly are."""
+        if not len(vectors):
+            return []
+        which, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for i in range(first, self._rows, _BLOCK):
+            block = self._matrix[i : min(i + _BLOCK, self._rows)]
+            its, at = np.nonzero(vectors @ block.T >= threshold - _ROUGH)
+            which.append(its)
+            rows.append(at + i)
+        each, every = np.concatenate(which), np.concatenate(rows)
+        order = np.argsort(each, kind="stable")
+        ends = np.cumsum(np.bincount(each, minlength=len(vectors)))
+        return np.split(every[order], ends[:-1])
 
     def nearest(self, vector: Float32Array, count: int, rows: Rows | None = None) -> tuple[Rows, Float32Array]:
         """The ``count`` rows (of the given ones, ascending; else of all) with the highest cosines, best first.
@@ -137,7 +256,8 @@ class UnitVectors:
     def nbytes(self) -> int:
         """Memory taken by the rows in use."""
         copied = 0 if self._bytes is None else self._rows * self._matrix.shape[1]
-        return int(self._matrix[: self._rows].nbytes) + copied
+        known = sum(hits.rows.nbytes + hits.cosines.nbytes for hits in self._known.values())
+        return int(self._matrix[: self._rows].nbytes) + copied + known
 
 
 def _singles(halves: HalfArray) -> Float32Array:

@@ -7,7 +7,6 @@ comes; what it means is kept with it.
 from __future__ import annotations
 
 import hashlib
-import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +28,6 @@ Rows = npt.NDArray[np.int64]
 
 _BATCH = 4096
 _WORDS_FIT = 0.8
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,6 @@ class EpisodeBook:
         )
         self._agents, self._maps = Codes(), Codes()
         self._texts = TextVectors()
-        self._with_word: dict[str, array[int]] = {}
         self._with: dict[str, array[int]] = {}
         self.ties = Ties()
         for stored in store.episodes_by_number():
@@ -102,13 +99,10 @@ class EpisodeBook:
         columns["number"][row] = stored.number
         columns["start"][row], columns["end"][row] = e.interval.start, e.interval.end
         columns["agent"][row], columns["map"][row] = self._agents.code(e.agent_id), self._maps.code(e.map_id)
-        new = self._texts.find(e.text) < 0
-        columns["text"][row] = code = self._texts.code(e.text, embedding)
+        columns["text"][row] = self._texts.code(e.text, embedding)
         columns["anchor"][row] = -1 if stored.anchor_id is None else stored.anchor_id
         columns["placed"][row] = stored.place is not None
         columns["place"][row] = stored.place or (0.0, 0.0, 0.0)
-        for word in set(_WORD.findall(e.text.casefold())) if new else ():
-            self._with_word.setdefault(word, array("i")).append(code)
         for participant in e.participants:
             said = stated(participant)
             for name in {said.name, said.entry_id} if said is not None else {participant}:
@@ -145,10 +139,7 @@ class EpisodeBook:
         """How well each distinct text fits any of the asked ones, 0..1."""
         fit = np.zeros(len(self._texts.texts))
         for text in asked:
-            words = set(_WORD.findall(text.casefold()))
-            holders = [set(self._with_word.get(word, ())) for word in words]
-            if holders:
-                fit[list(set.intersection(*holders))] = _WORDS_FIT
+            fit[self._texts.words.having_all(text)] = _WORDS_FIT
         if self._embedder is not None:
             self._texts.complete(self._embedder)
             vectors = self._embedder.embed(list(asked))
@@ -192,5 +183,4 @@ class EpisodeBook:
 
     def nbytes(self) -> int:
         """Memory taken by columns, vectors and words."""
-        lists = (*self._with_word.values(), *self._with.values())
-        return self._columns.nbytes() + self._texts.nbytes() + sum(4 * len(held) for held in lists)
+        return self._columns.nbytes() + self._texts.nbytes() + sum(4 * len(held) for held in self._with.values())

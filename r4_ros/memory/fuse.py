@@ -11,23 +11,23 @@ don't speak for it, as long as they were last seen there before it was seen else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.model import NS_PER_S, FloatArray, Visibility
+from r4_ros.core.model import FOREVER, NS_PER_S, Visibility
 from r4_ros.memory.index import Index, Mask, Slots
+from r4_ros.memory.links import Former, Linker, Numbers, joined
 from r4_ros.memory.moments import TemporalKey
 from r4_ros.memory.sessions import Sessions
 
-Times = npt.NDArray[np.int64]
-
 _SAME_TIME_NS = 30 * NS_PER_S
 _PART, _LARGER = 0.7, 1.3
-_RANK = {Visibility.VISIBLE: 3, Visibility.TRUNCATED: 2, Visibility.OCCLUDED: 1}
+_RANKS = np.zeros(max(Visibility) + 1, np.int64)
+_RANKS[[Visibility.VISIBLE, Visibility.TRUNCATED, Visibility.OCCLUDED]] = 3, 2, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,30 @@ class Fused:
         return (lambda slots: holds(slots) & ~np.isin(slots, left)) if left else holds
 
 
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """Entries of things with several sources, thing by thing, ascending; ``thing``: the number of each one's."""
+
+    slots: Slots
+    thing: Numbers
+    seen: Numbers
+
+    @property
+    def starts(self) -> Numbers:
+        """Where each thing begins."""
+        return np.flatnonzero(np.diff(self.thing, prepend=-1))
+
+    def first(self, *keys: npt.NDArray[np.generic]) -> Numbers:
+        """Of each thing the one that comes first by these keys, the most important first; ties by slot."""
+        return np.asarray(np.lexsort((*keys[::-1], self.thing))[self.starts])
+
+
 class Fuser:
     """Groups entries that are one thing."""
 
     def __init__(self, index: Index, temporal: TemporalKey, sessions: Sessions, config: MemoryConfig) -> None:
-        self._index, self._temporal, self._sessions, self._config = index, temporal, sessions, config
+        self._index, self._temporal, self._sessions = index, temporal, sessions
+        self._linker = Linker(index, config)
 
     def fuse(self, slots: Slots, now_ns: int) -> Fused:
         """One slot a thing, ascending."""
@@ -61,66 +80,32 @@ class Fuser:
         if (owners == owners[:1]).all():
             return Fused(slots, rows, {})
         seen = self._temporal.last_seen(slots, now_ns)
-        former = self._former_pairs(slots, owners, seen)
-        groups = self._groups(self._pairs(slots, owners) + [pair for pair, _ in former], owners)
-        sources: dict[int, tuple[int, ...]] = {}
-        moved: dict[int, int] = {}
-        dropped: set[int] = set()
-        for group in groups:
-            members = slots[group].tolist()
-            moved |= {int(slots[row]): since for (row, mover), since in former if row in group and mover in group}
-            moved |= self._carried(members, seen[group].tolist())
-            speaker = self._speaker([slot for slot in members if slot not in moved] or members, now_ns)
-            sources[speaker] = tuple(sorted(members))
-            dropped.update(slot for slot in members if slot != speaker)
-        kept = ~np.isin(slots, list(dropped))
+        former = self._linker.former(slots, owners, seen)
+        pairs = np.concatenate([self._linker.pairs(slots, owners), np.stack([former.there, former.moved], axis=1)])
+        if not len(pairs):
+            return Fused(slots, rows, {})
+        some, thing = joined(pairs, owners)
+        members = _Members(slots[some], thing, seen[some])
+        since = np.minimum(_since_former(some, thing, former), self._since_carried(members))
+        speaks = self._speaking(members, since < FOREVER, now_ns)
+        kept = np.ones(len(slots), np.bool_)
+        kept[np.delete(some, speaks)] = False
+        parts = np.split(members.slots, members.starts[1:])
+        sources = {s: tuple(part.tolist()) for s, part in zip(members.slots[speaks].tolist(), parts, strict=True)}
+        left = since < FOREVER
+        moved = dict(zip(members.slots[left].tolist(), since[left].tolist(), strict=True))
         return Fused(slots[kept], rows[kept], sources, moved)
 
-    def _carried(self, members: Sequence[int], seen: Sequence[int]) -> dict[int, int]:
-        """Members last seen before one that is linked with a moved one was seen elsewhere, and when that was."""
-        index = self._index
-        since = [
-            int(index.entries["first_seen"][index.successors[index.ids[slot]]])
-            for slot in members
-            if index.ids[slot] in index.successors
-        ]
-        if not since:
-            return {}
-        left = zip(members, seen, strict=True)
-        return {slot: min(since) for slot, t in left if t <= min(since) and index.ids[slot] not in index.successors}
-
-    def _former_pairs(
-        self, slots: Slots, owners: npt.NDArray[np.int64], seen: Times
-    ) -> list[tuple[tuple[int, int], int]]:
-        """Pairs of a row and one that once stayed where that is and has moved since, and when; nearest first."""
-        columns, stays, config = self._index.entries, self._index.stays, self._config
-        found: list[tuple[float, tuple[int, int], int]] = []
-        for row in np.flatnonzero(stays["prev"][stays.last[slots]] >= 0).tolist():
-            later = int(stays.last[slots[row]])
-            while (stay := int(stays["prev"][later])) >= 0:
-                since = int(stays["start"][later])
-                distance = np.linalg.norm(columns["centre"][slots] - stays["centre"][stay], axis=1)
-                size = np.maximum(2 * stays["half"][stay].max(), (columns["high"] - columns["low"])[slots].max(axis=1))
-                fits = distance < np.clip(config.epsilon_extent * size, config.epsilon_min_m, config.epsilon_max_m)
-                fits &= (owners != owners[row]) & (seen < since) & ~columns["gone"][slots]
-                fits &= columns["map"][slots] == columns["map"][slots[row]]
-                others = np.flatnonzero(fits)
-                label = columns["label"][slots]
-                alike = self._alike(label[others], np.full(len(others), label[row], np.int32))
-                found += [(float(distance[n]), (n, row), since) for n in others[alike].tolist()]
-                later = stay
-        return [(pair, since) for _, pair, since in sorted(found)]
-
-    def linked(self, slots: Slots, others: Slots) -> npt.NDArray[np.bool_]:
+    def linked(self, slots: Slots, others: Slots) -> Mask:
         """Which of the others may be one thing with any of the slots."""
         every = np.concatenate([slots, others])
-        pairs = np.array(self._pairs(every, self._owners(every)), np.int64).reshape(-1, 2)
+        pairs = self._linker.pairs(every, self._owners(every))
         linked = np.zeros(len(every), np.bool_)
         linked[pairs[pairs[:, 0] < len(slots), 1]] = True
         linked[pairs[pairs[:, 1] < len(slots), 0]] = True
         return linked[len(slots) :]
 
-    def _owners(self, slots: Slots) -> npt.NDArray[np.int64]:
+    def _owners(self, slots: Slots) -> Numbers:
         """A number for each agent and era."""
         columns = self._index.entries
         pairs = columns["agent"][slots].astype(np.int64) << 32 | columns["session"][slots]
@@ -134,62 +119,44 @@ class Fuser:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
         return np.array([numbers[name] for name in names], np.int64)[inverse]
 
-    def _groups(self, pairs: Sequence[tuple[int, int]], owners: npt.NDArray[np.int64]) -> list[list[int]]:
-        """Rows of things with several sources: the pairs joined in their order."""
-        group_of = {row: [row] for row in range(len(owners))}
-        for a, b in pairs:
-            first, second = group_of[a], group_of[b]
-            if first is second or {owners[r] for r in first} & {owners[r] for r in second}:
-                continue
-            first.extend(second)
-            for row in second:
-                group_of[row] = first
-        distinct = {id(group): group for group in group_of.values() if len(group) > 1}
-        return [sorted(group) for group in distinct.values()]
+    def _since_carried(self, members: _Members) -> Numbers:
+        """When what was last seen before one linked with a moved one was seen elsewhere, was so seen; else FOREVER."""
+        ids, successors = self._index.ids, self._index.successors
+        later = np.array([successors.get(ids[slot], -1) for slot in members.slots.tolist()] if successors else [-1])
+        since = np.where(later >= 0, self._index.entries["first_seen"][later], FOREVER)
+        of_thing = np.minimum.reduceat(np.broadcast_to(since, members.slots.shape), members.starts)[members.thing]
+        return np.where((later < 0) & (members.seen <= of_thing), of_thing, FOREVER)
 
-    def _pairs(self, slots: Slots, owners: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Pairs of rows that may be one thing, nearest first."""
-        from scipy.spatial import cKDTree
+    def _speaking(self, members: _Members, moved: Mask, now_ns: int) -> Numbers:
+        """Which member of each thing is the source whose place and state count; moved ones where all are."""
+        may = ~moved | np.logical_and.reduceat(moved, members.starts)[members.thing]
+        evidence = np.maximum(members.seen, self._temporal.known_gone(members.slots, now_ns))
+        newest = members.first(~may, -evidence)
+        late = evidence < evidence[newest][members.thing] - _SAME_TIME_NS
+        rank = _RANKS[self._index.entries["visibility"][members.slots]]
+        best = members.first(~may, late, -rank, -evidence)
+        whole = self._whole(members, best, may & (evidence == members.seen))
+        return np.where(evidence[newest] > members.seen[newest], newest, whole)
 
-        columns, config = self._index.entries, self._config
-        centre = columns["centre"][slots]
-        pairs = cKDTree(centre).query_pairs(config.epsilon_max_m, output_type="ndarray")
-        a, b = pairs[:, 0], pairs[:, 1]
-        size: FloatArray = (columns["high"][slots] - columns["low"][slots]).max(axis=1)
-        largest = np.maximum(size[a], size[b])
-        epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
-        distance = np.linalg.norm(centre[a] - centre[b], axis=1)
-        fits = (owners[a] != owners[b]) & (distance < epsilon)
-        fits &= columns["map"][slots[a]] == columns["map"][slots[b]]
-        fits[fits] = self._alike(columns["label"][slots[a[fits]]], columns["label"][slots[b[fits]]])
-        order = np.lexsort((b[fits], a[fits], distance[fits]))
-        return [(int(x), int(y)) for x, y in pairs[fits][order]]
+    def _whole(self, members: _Members, best: Numbers, there: Mask) -> Numbers:
+        """Of each thing the one whose box is much larger than the best one's and holds it, else the best one.
 
-    def _alike(self, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        labels = self._index.labels
-        known: dict[tuple[int, int], bool] = {}
-        for pair in set(zip(a.tolist(), b.tolist(), strict=True)):
-            known[pair] = labels.alike(*pair, self._config.label_similarity)
-        return np.array([known[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)], bool)
+        ``there``: which may be it.
+        """
+        low, high = self._index.entries["low"][members.slots], self._index.entries["high"][members.slots]
+        volume, its = (high - low).prod(axis=1), best[members.thing]
+        shared = np.clip(np.minimum(high, high[its]) - np.maximum(low, low[its]), 0, None).prod(axis=1)
+        holds = (shared >= _PART * volume[its]) & (volume > _LARGER * volume[its]) & there
+        largest = members.first(~holds, -volume)
+        return np.where(holds[largest], largest, best)
 
-    def _speaker(self, slots: list[int], now_ns: int) -> int:
-        """The source whose place and state count."""
-        members = np.array(slots)
-        seen = self._temporal.last_seen(members, now_ns)
-        evidence = np.maximum(seen, self._temporal.known_gone(members, now_ns))
-        newest = int(np.argmax(evidence))
-        if evidence[newest] > seen[newest]:
-            return slots[newest]
-        visibility = self._index.entries["visibility"][members]
-        rank = np.array([_RANK.get(Visibility(v), 0) for v in visibility])
-        late = evidence < evidence[newest] - _SAME_TIME_NS
-        best = int(np.lexsort((members, -evidence, -rank, late))[0])
-        return slots[self._whole(members, best, evidence > seen)]
 
-    def _whole(self, members: Slots, best: int, gone: npt.NDArray[np.bool_]) -> int:
-        """The one whose box is much larger than the best one's and holds it (places agree, sizes don't), else that."""
-        low, high = self._index.entries["low"][members], self._index.entries["high"][members]
-        volume = (high - low).prod(axis=1)
-        shared = np.clip(np.minimum(high, high[best]) - np.maximum(low, low[best]), 0, None).prod(axis=1)
-        holds = (shared >= _PART * volume[best]) & (volume > _LARGER * volume[best]) & ~gone
-        return int(np.argmax(np.where(holds, volume, -1.0))) if holds.any() else best
+def _since_former(rows: Numbers, thing: Numbers, former: Former) -> Numbers:
+    """When each row's thing was seen elsewhere, by one that stood where it does; FOREVER: it wasn't."""
+    since = np.full(len(rows), FOREVER)
+    at = {row: i for i, row in enumerate(rows.tolist())} if len(former.there) else {}
+    for there, moved, stamp in zip(former.there.tolist(), former.moved.tolist(), former.since.tolist(), strict=True):
+        i, j = at.get(there, -1), at.get(moved, -1)
+        if i >= 0 and j >= 0 and thing[i] == thing[j]:
+            since[i] = min(since[i], stamp)
+    return since

@@ -24,8 +24,8 @@ from r4_ros.memory.zones import Narrow
 
 _FEW = 4096
 """With so few entries, all are looked at."""
-_SHARE_TO_RANK = 6
-"""From this share of all entries on (one in ...), what fits best of all is looked at first."""
+_MANY = 16_384
+"""Up to so many candidates are looked at at once; of more, the likeliest first."""
 _FIRST, _FIRST_PART = 1024, 64
 _GROWTH = 8
 
@@ -61,10 +61,20 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Candidates by their meaning, and what can be counted of them."""
+    """Candidates by their meaning, and what can be counted of them.
+
+    ``oldest``: when the oldest of them was last seen, and the last slot of those seen then; whatever isn't among them
+    was last seen before, or has a later slot. None: they aren't the newest.
+    """
 
     meant: Meant
     counted: Counted
+    oldest: tuple[int, int] | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing else can belong to the result."""
+        return self.meant.bound == 0 and self.oldest is None
 
 
 class Gatherer:
@@ -102,16 +112,43 @@ class Gatherer:
             yield Gathered(self._semantic.filter(query, scope.of(self._index, every), told), Counted.SEMANTIC)
             return
         narrowed, by_time = self._narrowed(query, scene, scope)
-        can_rank = query.order == Order.SCORE and self._semantic.can_rank(query)
-        if can_rank and (narrowed is None or len(narrowed) > len(self._index) // _SHARE_TO_RANK):
-            for meant in self._ranked(query, scope, told):
-                yield Gathered(meant, Counted.SEMANTIC if meant.bound == 0 else Counted.NOTHING)
+        if narrowed is None or len(narrowed) > _MANY:
+            if self._semantic.asks(query):
+                fitting = self._semantic.all_fitting(query, told)
+                if fitting is not None:
+                    yield from self._of_fitting(query, scope, told, fitting)
+                    return
+                for meant in self._ranked(query, scope, told) if query.order == Order.SCORE else ():
+                    yield Gathered(meant, Counted.SEMANTIC if meant.bound == 0 else Counted.NOTHING)
+            elif query.order == Order.LAST_SEEN and not query.spatial:
+                yield from self._newest(query, scope, told)
         if narrowed is None:
             slots = scope.of(self._index, np.arange(self._index.entries.rows))
             yield Gathered(self._semantic.filter(query, slots, told), Counted.SEMANTIC)
             return
         meant = self._semantic.filter(query, scope.of(self._index, np.sort(narrowed)), told)
         yield Gathered(self._with_others(query, scope, told, meant), Counted.RESULT if by_time else Counted.SPATIAL)
+
+    def _of_fitting(self, query: Query, scope: Scope, told: Told, fitting: Meant) -> Iterator[Gathered]:
+        """What fits in the scope, of all that fits: the best first where that is much."""
+        meant = fitting.of(scope.of(self._index, fitting.slots))
+        if query.order == Order.SCORE and len(meant.slots) > _MANY:
+            for part in self._parts(query, scope, told, meant):
+                yield Gathered(part, Counted.NOTHING)
+        yield Gathered(meant, Counted.SEMANTIC)
+
+    def _newest(self, query: Query, scope: Scope, told: Told) -> Iterator[Gathered]:
+        """What was seen last in the scope, in growing numbers while that leaves some out."""
+        last = self._index.entries["last_seen"]
+        count = max(_FIRST_PART, 4 * query.limit)
+        while count < min(_MANY, len(last)):
+            oldest = np.partition(last, len(last) - count)[len(last) - count]
+            newer = np.flatnonzero(last > oldest)
+            ties = np.flatnonzero(last == oldest)[: count - len(newer)]
+            slots = scope.of(self._index, np.sort(np.concatenate([newer, ties])))
+            meant = self._with_others(query, scope, told, self._semantic.filter(query, slots, told))
+            yield Gathered(meant, Counted.NOTHING, (int(oldest), int(ties[-1])))
+            count *= _GROWTH
 
     def _named(self, query: Query) -> Slots | None:
         if not query.entry_ids:
@@ -144,8 +181,9 @@ class Gatherer:
 
     def any_fits(self, query: Query, scope: Scope, told: Told) -> bool:
         """Whether any entry in the scope fits by its meaning, wherever and whenever."""
-        if self._semantic.can_rank(query):
-            best = self._semantic.best(query, _FIRST, told)
+        if self._semantic.asks(query):
+            fitting = self._semantic.all_fitting(query, told)
+            best = self._semantic.best(query, _FIRST, told) if fitting is None else fitting
             if len(scope.of(self._index, best.slots)) or best.bound == 0:
                 return bool(len(scope.of(self._index, best.slots)))
         every = scope.of(self._index, np.arange(self._index.entries.rows))
@@ -163,17 +201,20 @@ class Gatherer:
         count = max(_FIRST, _GROWTH * query.limit)
         while count < len(self._index.descriptions.texts):
             best = self._semantic.best(query, count, told)
-            kept = np.isin(best.slots, scope.of(self._index, best.slots), assume_unique=True)
-            best = Meant(best.slots[kept], best.scores[kept], best.bound)
-            order = np.argsort(-best.scores, kind="stable")
-            size = max(_FIRST_PART, 4 * query.limit)
-            while size < len(order):
-                part = np.sort(order[:size])
-                bound = float(best.scores[order[size]])
-                yield self._with_others(query, scope, told, Meant(best.slots[part], best.scores[part], bound))
-                size *= _GROWTH
+            best = best.of(scope.of(self._index, best.slots))
+            yield from self._parts(query, scope, told, best)
             yield self._with_others(query, scope, told, best)
             count *= _GROWTH
+
+    def _parts(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Iterator[Meant]:
+        """Growing parts of what fits, the best of it."""
+        order = np.argsort(-meant.scores, kind="stable")
+        size = max(_FIRST_PART, 4 * query.limit)
+        while size < min(_MANY, len(order)):
+            part = np.sort(order[:size])
+            bound = max(meant.bound, float(meant.scores[order[size]]))
+            yield self._with_others(query, scope, told, Meant(meant.slots[part], meant.scores[part], bound))
+            size *= _GROWTH
 
     def _with_others(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Meant:
         """Also whatever may be one thing with any of them, or with what is."""

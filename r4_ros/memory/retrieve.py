@@ -66,11 +66,6 @@ class Candidates:
         boxes = Boxes(self.boxes.low[mask], self.boxes.high[mask])
         return Candidates(self.slots[mask], boxes, self.semantic[mask], self.spatial[mask])
 
-    def certain(self, count: int, bound: float) -> bool:
-        """Whether the best ``count`` are among them, if no other one scores more than the bound."""
-        score = self.semantic * self.spatial
-        return len(score) >= count and bool(np.partition(score, len(score) - count)[len(score) - count] > bound)
-
 
 @dataclass(frozen=True, slots=True)
 class Passed:
@@ -186,7 +181,7 @@ class Retriever:
         scope = self._gatherer.scope(query, scene.now_ns)
         for gathered in self._gatherer.rounds(query, scene, scope, told):
             passed = self._sifted(query, gathered, scene, deadline)
-            if gathered.meant.bound == 0 or passed.found.certain(query.limit, gathered.meant.bound):
+            if self._certain(query, gathered, passed.found, scene.now_ns):
                 break
         if len(passed.found.slots) or passed.after_semantic >= 0:
             return passed
@@ -196,6 +191,15 @@ class Retriever:
             without_times = replace(query, temporal=(), states=(), visibilities=())
             return replace(passed, after_spatial=self._passed(without_times, scene, told, deadline).after_spatial)
         return passed
+
+    def _certain(self, query: Query, gathered: Gathered, found: Candidates, now_ns: int) -> bool:
+        """Whether what belongs to the result is found, whatever isn't among the candidates."""
+        if gathered.oldest is not None:
+            (last_ns, slot), last_seen = gathered.oldest, self._temporal.last_seen(found.slots, now_ns)
+            sure = (last_seen > last_ns) | ((last_seen == last_ns) & (found.slots <= slot))
+        else:
+            sure = found.semantic * found.spatial > gathered.meant.bound
+        return gathered.is_all or int(np.count_nonzero(sure)) >= query.limit
 
     def _sifted(self, query: Query, gathered: Gathered, scene: Scene, deadline: float) -> Passed:
         """Those of the candidates that satisfy all keys."""

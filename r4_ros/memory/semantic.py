@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Callable
+from collections import OrderedDict
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +14,15 @@ from r4_ros.core.ports import Embedder
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.ties import NOTHING_TOLD, Told
 from r4_ros.memory.vectors import CodeArray, TextVectors
-from r4_ros.memory.zones import Codes32
 
 _MOST_HINTS = 5
 _WORDS_FIT = 0.8
 _SPARSE = 16
 """So many times more texts than candidates: those of the candidates are looked up by sorting."""
+_MOST_FIT = 6
+"""Where more texts than this share of all (one in ...) fit by meaning, they aren't all looked for."""
+_KEPT = 256
+"""The vectors of so many askings are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,36 @@ class Meant:
     scores: FloatArray
     bound: float = 0.0
 
+    def of(self, slots: Slots) -> Meant:
+        """Those that are among these slots."""
+        kept = np.isin(self.slots, slots, assume_unique=True)
+        return Meant(self.slots[kept], self.scores[kept], self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """Codes of texts that fit, ascending, with their scores 0..1; of some texts or of all."""
+
+    codes: CodeArray
+    scores: FloatArray
+
+    def of(self, codes: CodeArray, texts: int) -> FloatArray:
+        """The score of each of these codes, 0 where it doesn't fit; ``texts``: how many there are."""
+        if not len(self.codes):
+            return np.zeros(len(codes))
+        if _SPARSE * len(codes) < texts:
+            at = np.searchsorted(self.codes, codes)
+            at[at == len(self.codes)] = 0
+            return np.where(self.codes[at] == codes, self.scores[at], 0.0)
+        by_code = np.zeros(texts)
+        by_code[self.codes] = self.scores
+        return np.asarray(by_code[codes])
+
+    def without(self, codes: CodeArray) -> _Fits:
+        """Those that aren't among these."""
+        kept = ~np.isin(self.codes, codes)
+        return _Fits(self.codes[kept], self.scores[kept])
+
 
 class SemanticKey:
     """Scores entries by meaning: 1 for an asked label, else the best cosine above ``match_similarity``.
@@ -43,24 +75,48 @@ class SemanticKey:
 
     def __init__(self, index: Index, config: MemoryConfig, embedder: Embedder | None) -> None:
         self._index, self._config, self._embedder = index, config, embedder
+        self._vectors: OrderedDict[tuple[str, ...], Float32Array] = OrderedDict()
 
-    def can_rank(self, query: Query) -> bool:
-        """Whether what fits best can be found without scoring all that fits."""
-        return self._embedder is not None and bool(query.labels or query.text)
+    def asks(self, query: Query) -> bool:
+        """Whether a label or a text is asked for, so that what fits can be found without reading all entries."""
+        return bool(query.labels or query.text)
+
+    def all_fitting(self, query: Query, told: Told = NOTHING_TOLD) -> Meant | None:
+        """All entries that fit and that answers may name; None where so many do that it is better to look at some."""
+        index = self._index
+        if self._embedder is not None:
+            self._complete()
+            asked, threshold, texts = self._asked(query), self._config.match_similarity, index.descriptions
+            if texts.may_exceed(self._embedder.name, asked, threshold, len(texts.texts) // _MOST_FIT):
+                return None
+        labels, descriptions = self._label_fits(query), self._description_fits(query)
+        held = [index.holding("label", labels.codes), index.holding("description", descriptions.codes)]
+        slots = np.unique(np.concatenate([*held, self._so_named(query, told)]))
+        return self._scored(query, self._allowed(query, slots, told), labels, descriptions, told)
 
     def filter(self, query: Query, slots: Slots, told: Told = NOTHING_TOLD) -> Meant:
         """Those of the slots (ascending) that fit. ``told``: who entries are and whose; a name fits like a label."""
+        slots = self._allowed(query, slots, told)
+        if not self.asks(query):
+            return Meant(slots, np.ones(len(slots)))
+        codes = self._index.entries["description"][slots]
+        return self._scored(query, slots, self._label_fits(query), self._description_fits(query, codes), told)
+
+    def _allowed(self, query: Query, slots: Slots, told: Told) -> Slots:
+        """Those of the slots with the asked attributes, and no unwanted label."""
         held = self.attributed(query, told)
         slots = slots if held is None else slots[np.isin(slots, held)]
-        columns = self._index.entries
         if query.exclude_labels:
             unwanted = [code for label in query.exclude_labels for code in self._index.labels.same(label)]
-            slots = slots[~np.isin(columns["label"][slots], unwanted)]
-        if not query.labels and not query.text:
-            return Meant(slots, np.ones(len(slots)))
+            slots = slots[~np.isin(self._index.entries["label"][slots], unwanted)]
+        return slots
+
+    def _scored(self, query: Query, slots: Slots, labels: _Fits, descriptions: _Fits, told: Told) -> Meant:
+        """Those of the slots that have such a label or description, or an asked name."""
+        index = self._index
         scores = np.maximum(
-            self._scores(self._index.labels, columns["label"][slots], self._label_scores, query),
-            self._scores(self._index.descriptions, columns["description"][slots], self._description_scores, query),
+            labels.of(index.entries["label"][slots], len(index.labels.texts)),
+            descriptions.of(index.entries["description"][slots], len(index.descriptions.texts)),
         )
         scores[np.isin(slots, self._so_named(query, told))] = 1.0
         fits = scores > 0
@@ -100,47 +156,47 @@ class SemanticKey:
         keys = [("name", text.casefold()) for text in (*query.labels, query.text) if text]
         return np.array(sorted({slot for key in keys for slot in told.holders.get(key, ())}), np.int64)
 
-    def _scores(
-        self, texts: TextVectors, codes: Codes32, score: Callable[[Query, CodeArray], FloatArray], query: Query
-    ) -> FloatArray:
-        """Scores by code, each distinct one scored once."""
-        if _SPARSE * len(codes) < len(texts.texts):
-            distinct, inverse = np.unique(codes.astype(np.int64), return_inverse=True)
-            return np.asarray(score(query, distinct)[inverse])
-        distinct = np.flatnonzero(np.bincount(codes, minlength=len(texts.texts))).astype(np.int64)
-        by_code = np.zeros(len(texts.texts))
-        by_code[distinct] = score(query, distinct)
-        return np.asarray(by_code[codes])
-
-    def _label_scores(self, query: Query, codes: CodeArray) -> FloatArray:
-        wanted = [code for label in query.labels for code in self._index.labels.same(label)]
-        scores = np.isin(codes, wanted).astype(float)
+    def _label_fits(self, query: Query) -> _Fits:
+        """All labels that fit: the asked ones whatever their case, then by meaning or by words."""
+        labels = self._index.labels
+        same = np.array(sorted({code for label in query.labels for code in labels.same(label)}), np.int64)
         if self._embedder is None:
-            texts = self._index.labels.texts
-            fits: FloatArray = np.array([_words_fit(query.text, texts[code]) for code in codes.tolist()])
+            made = labels.words.made_of(query.text)
+            others = _Fits(made, np.full(len(made), _WORDS_FIT))
         else:
-            fits = self._alike(self._index.labels, query, codes)
-        return np.asarray(np.maximum(scores, fits))
+            others = self._alike(labels, query, None)
+        others = others.without(same)
+        codes = np.concatenate([same, others.codes])
+        order = np.argsort(codes, kind="stable")
+        return _Fits(codes[order], np.concatenate([np.ones(len(same)), others.scores])[order])
 
-    def _description_scores(self, query: Query, codes: CodeArray) -> FloatArray:
-        if self._embedder is not None:
-            return self._alike(self._index.descriptions, query, codes)
-        texts = self._index.descriptions.texts
-        return np.array([_words_fit(texts[code], query.text) for code in codes.tolist()])
+    def _description_fits(self, query: Query, codes: CodeArray | None = None) -> _Fits:
+        """All descriptions that fit; ``codes``: it is enough to know it of these."""
+        descriptions = self._index.descriptions
+        if self._embedder is None:
+            having = descriptions.words.having_all(query.text)
+            return _Fits(having, np.full(len(having), _WORDS_FIT))
+        if codes is not None:
+            codes = np.unique(codes).astype(np.int64)
+        return self._alike(descriptions, query, codes)
 
-    def _alike(self, texts: TextVectors, query: Query, codes: CodeArray) -> FloatArray:
-        """The best cosine of each text (ascending codes) with what was asked; 0 below ``match_similarity``."""
+    def _alike(self, texts: TextVectors, query: Query, codes: CodeArray | None) -> _Fits:
+        """The texts (None: of all) whose best cosine with what was asked is at least ``match_similarity``."""
         assert self._embedder is not None
         self._complete()
-        some = None if len(codes) == len(texts.texts) else codes
-        found, cosines = texts.above(self._embedder.name, self._asked(query), self._config.match_similarity, some)
-        scores = np.zeros(len(codes))
-        scores[np.searchsorted(codes, found)] = np.clip(cosines.astype(float), 0, 1)
-        return scores
+        codes, cosines = texts.above(self._embedder.name, self._asked(query), self._config.match_similarity, codes)
+        order = np.argsort(codes)
+        return _Fits(codes[order], np.clip(cosines[order].astype(float), 0, 1))
 
     def _asked(self, query: Query) -> Float32Array:
+        """The vectors [n, d] of what is asked for."""
         assert self._embedder is not None
-        return self._embedder.embed([text for text in (*query.labels, query.text) if text])
+        asked = tuple(dict.fromkeys(text for text in (*query.labels, query.text) if text))
+        if asked not in self._vectors:
+            self._vectors[asked] = self._embedder.embed(asked)
+            if len(self._vectors) > _KEPT:
+                self._vectors.popitem(last=False)
+        return self._vectors[asked]
 
     def _complete(self) -> None:
         """Embed what came without a vector of this memory's embedder."""
@@ -165,10 +221,3 @@ class SemanticKey:
         labels.complete(self._embedder)
         scores = labels.similarities(self._embedder.name, self._embedder.embed(asked), codes)
         return tuple(labels.texts[codes[i]] for i in np.argsort(-scores, kind="stable")[:_MOST_HINTS].tolist())
-
-
-def _words_fit(text: str, label: str) -> float:
-    """Whether all words of the label are among those of the text."""
-    words = set(re.findall(r"\w+", text.casefold()))
-    parts = re.findall(r"\w+", label.casefold())
-    return _WORDS_FIT if parts and words.issuperset(parts) else 0.0

@@ -12,6 +12,7 @@ from r4_ros.core.ports import Embedder
 from r4_ros.memory.bulk import VectorBatch
 from r4_ros.memory.cosines import HalfArray, UnitVectors
 from r4_ros.memory.tables import Codes, Table
+from r4_ros.memory.words import WordIndex
 
 _MOST_KEPT = 4096
 """Texts of which it is remembered what is alike."""
@@ -25,6 +26,7 @@ class TextVectors:
     def __init__(self) -> None:
         self._codes = Codes()
         self._models: dict[str, _Model] = {}
+        self._words = WordIndex()
         self._folded = 0
         self._same_word: dict[str, list[int]] = {}
         self._alike: dict[tuple[str, str, float], tuple[int, list[int]]] = {}
@@ -35,6 +37,12 @@ class TextVectors:
     def texts(self) -> list[str]:
         """All texts; the place is the code."""
         return self._codes.texts
+
+    @property
+    def words(self) -> WordIndex:
+        """Which texts have which words; read when first asked for."""
+        self._words.read(self.texts)
+        return self._words
 
     def code(self, text: str, embedding: Embedding | None = None) -> int:
         """The code of a text, new or known; its vector is kept if it is given for the first time."""
@@ -133,7 +141,7 @@ class TextVectors:
         if self._alike.get(key, (-1,))[0] != vectors:
             if len(self._alike) >= _MOST_KEPT:
                 self._alike.clear()
-            rows, _ = known.vectors.above(embedding.vector, threshold)
+            rows, _ = known.vectors.above(embedding.vector[None], threshold)
             self._alike[key] = vectors, known.codes_of(rows).tolist()
         return sorted({*same, *self._alike[key][1]})
 
@@ -159,8 +167,7 @@ class TextVectors:
         rows = known.rows_of(codes)
         there = np.flatnonzero(rows >= 0)
         if len(there):
-            cosines = [known.vectors.dots(vector, rows[there]) for vector in vectors]
-            best[there] = cosines[0] if len(cosines) == 1 else np.max(cosines, axis=0)
+            best[there] = known.vectors.best_dots(vectors, rows[there])
         return best
 
     def above(
@@ -168,19 +175,19 @@ class TextVectors:
     ) -> tuple[CodeArray, Float32Array]:
         """The texts whose best cosine with any of the vectors [n, d] is at least the threshold, and that cosine.
 
-        ``codes``: only these texts, each once.
+        In the order in which they got their vectors. ``codes``: it is enough to tell it of these texts, each once.
         """
         known = self._models.get(model)
         if known is None:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         rows = None if codes is None else known.rows_among(codes)
-        found = [known.vectors.above(vector, threshold, rows) for vector in vectors]
-        rows = found[0][0] if len(found) == 1 else np.unique(np.concatenate([rows for rows, _ in found]))
-        best = np.full(len(rows), -1.0, np.float32)
-        for its_rows, cosines in found:
-            at = np.searchsorted(rows, its_rows)
-            best[at] = np.maximum(best[at], cosines)
-        return known.codes_of(rows), best
+        rows, cosines = known.vectors.above(vectors, threshold, rows)
+        return known.codes_of(rows), cosines
+
+    def may_exceed(self, model: str, vectors: Float32Array, threshold: float, count: int) -> bool:
+        """Whether it seems that the best cosine of more than ``count`` texts is at least the threshold."""
+        known = self._models.get(model)
+        return known is not None and known.vectors.may_exceed(vectors, threshold, count)
 
     def nearest(
         self, model: str, vector: Float32Array, count: int, codes: CodeArray | None = None
@@ -194,8 +201,8 @@ class TextVectors:
         return known.codes_of(rows), cosines
 
     def nbytes(self) -> int:
-        """Memory taken by the vectors."""
-        return sum(model.nbytes() for model in self._models.values())
+        """Memory taken by the vectors, and by the numbers of words."""
+        return sum(model.nbytes() for model in self._models.values()) + self._words.nbytes()
 
 
 class _Model:

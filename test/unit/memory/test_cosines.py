@@ -43,13 +43,13 @@ def test_found_are_those_of_a_plain_product(seed: int, dimension: int, clusters:
         query = every[rng.integers(len(every))] if rng.random() < 0.5 else units(rng, 1, dimension, clusters)[0]
         right = every.astype(float) @ query
         threshold = float(rng.uniform(-0.2, 0.99))
-        rows, found = vectors.above(query, threshold)
+        rows, found = vectors.above(query[None], threshold)
         near = np.abs(right - threshold) < 1e-6
         assert set(np.flatnonzero((right >= threshold) & ~near)) <= set(rows)
         assert set(rows) <= set(np.flatnonzero((right >= threshold) | near))
         np.testing.assert_allclose(found, right[rows], atol=2e-6)
         half = np.flatnonzero(rng.random(len(every)) < 0.5)
-        assert vectors.above(query, threshold, half)[0].tolist() == sorted(set(rows.tolist()) & set(half.tolist()))
+        assert set(half) & set(vectors.above(query[None], threshold, half)[0]) == set(half) & set(rows)
         allowed = rng.random(len(every)) < rng.choice([0.05, 0.12, 0.6])
         for mask in (None, allowed):
             chosen = np.arange(len(every)) if mask is None else np.flatnonzero(mask)
@@ -65,10 +65,33 @@ def test_later_vectors_with_larger_elements_are_found(bytes_from_64: None) -> No
     vectors.append(axis)
     rows, found = vectors.nearest(axis[3], 1)
     assert rows.tolist() == [203] and found == pytest.approx([1.0])
-    assert vectors.above(axis[3], 0.9)[0].tolist() == [203]
+    assert vectors.above(axis[3:4], 0.9)[0].tolist() == [203]
 
 
 def test_equal_vectors_come_in_the_order_of_their_rows(bytes_from_64: None) -> None:
     vectors = UnitVectors(8)
     vectors.append(np.tile(np.eye(8, dtype=np.float32)[0], (500, 1)))
     assert vectors.nearest(np.eye(8, dtype=np.float32)[0], 4)[0].tolist() == [0, 1, 2, 3]
+
+
+@given(seed=st.integers(0, 10_000), asked=st.integers(1, 4), kept=st.sampled_from([0, 60, 10_000]))
+@settings(max_examples=30, deadline=None)
+def test_what_is_remembered_of_several_vectors_holds_when_rows_come_later(seed: int, asked: int, kept: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("BYTES_FROM", 64), ("_FIRST", 16), ("_DIRECT", 20), ("_BLOCK", 50), ("_KEPT_ROWS", kept)):
+            patch.setattr(cosines, name, value)
+        rng = np.random.default_rng(seed)
+        vectors, every = UnitVectors(24), units(rng, 300, 24, 5)
+        queries = np.concatenate([every[rng.integers(0, 300, asked)], every[:1], every[:1]])
+        threshold = float(rng.uniform(-0.2, 0.99))
+        for first in range(0, 300, 100):
+            vectors.append(every[first : first + 100])
+            one_by_one = [vectors.above(query[None], threshold) for query in queries[: rng.integers(0, asked + 1)]]
+            rows, found = vectors.above(queries, threshold)
+            right = (every[: first + 100].astype(float) @ queries.T.astype(float)).max(axis=1)
+            assert np.all(np.diff(rows) > 0)
+            assert set(np.flatnonzero(right >= threshold + 1e-6)) <= set(rows)
+            assert (right[rows] >= threshold - 1e-6).all()
+            np.testing.assert_allclose(found, right[rows], atol=2e-6)
+            for its_rows, its in one_by_one:
+                assert np.isin(its_rows, rows).all() and (found[np.searchsorted(rows, its_rows)] >= its).all()

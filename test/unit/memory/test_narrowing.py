@@ -168,16 +168,17 @@ def named(query: Query, ids: list[str]) -> Query:
     return replace(query, spatial=constraints)
 
 
-@given(query=queries, cells=st.sampled_from([1, 1_000_000]))
+@given(query=queries, cells=st.sampled_from([1, 1_000_000]), many=st.sampled_from([0, 12, 1000]))
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_narrowed_or_not_the_same_is_found(
-    base: Library, make_robot: Any, thing: Any, query: Query, cells: int
+    base: Library, make_robot: Any, thing: Any, query: Query, cells: int, many: int
 ) -> None:
     fill(base, make_robot, thing)
     query = named(query, [e.entry_id for e in base.entries()])
     whole = base.retrieve(query)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gather, "_FEW", 0)
+        patch.setattr(gather, "_MANY", many)
         patch.setattr(gather, "_FIRST", 3)
         patch.setattr(gather, "_FIRST_PART", 2)
         patch.setattr(gather, "_GROWTH", 2)
