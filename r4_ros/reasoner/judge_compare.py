@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from r4_ros.core.geometry import volume
-from r4_ros.core.model import NS_PER_S, Evidence
+from r4_ros.core.model import NS_PER_S, Evidence, Visibility
 from r4_ros.reasoner import lexicon, viewpoint, wording
 from r4_ros.reasoner.draft import Draft, ambiguous, answered, best_first, not_seen, noun, place_asked, unsupported
 from r4_ros.reasoner.keys import Asked, By, Comparison
@@ -15,6 +15,7 @@ from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import Found, Run
 
 ALIKE_SHARE = 0.1  # sizes within a tenth are about the same: boxes of what was seen are no better
+THIN = 0.25  # of the middle extent
 RIVAL_M = viewpoint.RIVAL_M
 TOLD = {By.SIZE: "large", By.HEIGHT: "high", By.DISTANCE: "far away", By.TOP: "high"}
 
@@ -47,11 +48,15 @@ def compare(run: Run, found: Found) -> Draft:
 def _sides(found: Found, comparison: Comparison) -> list[Side]:
     """The target first, then what it is compared with; the target's own things where there is nothing else."""
     last = len(found.plan.steps) - 1
-    steps = [last, *(r.step for r in comparison.others)]
+    steps = _steps(found, comparison)
     if len(steps) == 1 and len(found.evidence) > 1:
         sure = [e for e in best_first(found) if well_seen(e)] or best_first(found)
         return [Side(last, wording.thing(e), (e,)) for e in sure]
     return [Side(i, noun(found.plan, i) + place_asked(found.plan, i), found.steps[i]) for i in steps]
+
+
+def _steps(found: Found, comparison: Comparison) -> list[int]:
+    return [len(found.plan.steps) - 1, *(r.step for r in comparison.others)]
 
 
 def _numbers(found: Found, comparison: Comparison, sides: list[Side]) -> Draft:
@@ -102,7 +107,8 @@ Measure = Callable[[Evidence], float]
 def _measure(run: Run, found: Found, comparison: Comparison) -> tuple[Measure, str, float] | None:
     """What is compared, its unit, and the difference that is too small to tell; None for what can't be measured."""
     if comparison.by is By.SIZE:
-        return lambda e: volume(e.box), "m3", 0.0
+        one_sided = any(_is_one_sided(e) for i in _steps(found, comparison) for e in found.steps[i])
+        return (_face, "m2 (its largest side seen)", 0.0) if one_sided else (lambda e: volume(e.box), "m3", 0.0)
     if comparison.by is By.HEIGHT:
         return lambda e: e.box.extent[2], "m", 0.05
     if comparison.by is By.TOP:
@@ -117,6 +123,17 @@ def _measure(run: Run, found: Found, comparison: Comparison) -> tuple[Measure, s
     if ego is None:
         return None
     return lambda e: viewpoint.bearing(ego, e.box.pose.position)[1], "m", RIVAL_M
+
+
+def _is_one_sided(evidence: Evidence) -> bool:
+    """Whether only a face of it was seen, so that nobody knows how deep it is."""
+    thin, middle, _ = sorted(evidence.box.extent)
+    return evidence.visibility is not Visibility.VISIBLE and thin < THIN * middle
+
+
+def _face(evidence: Evidence) -> float:
+    _, middle, largest = sorted(evidence.box.extent)
+    return middle * largest
 
 
 def _more(comparison: Comparison, sides: list[Side], measure: Measure, unit: str, margin: float) -> Draft:

@@ -199,13 +199,11 @@ class Run:
     def query(self, plan: Plan, step: Step, found: Found, states: tuple[EntryState, ...]) -> Query:
         """Compile a step. Raises UnsupportedQuestion for what can't be computed yet."""
         semantic, window = step.semantic, found.window
-        known = [a for a in semantic.attributes if a.is_known and not a.negate]
-        named = tuple((a.name, lexicon.value_of(a.name, a.value)) for a in known)
         text = "" if semantic.anything or semantic.name else semantic.text
         return Query(
             labels=semantic.labels,
             text=text,
-            attributes=named,
+            attributes=properties(step),
             exclude_labels=tuple(name for e in semantic.exclude for name in lexicon.labels_for(e)),
             spatial=tuple(self.constraint(plan, key, found) for key in step.spatial if not self.is_here(key)),
             temporal=window.sightings() if step.in_view else window.constraints(),
@@ -305,7 +303,10 @@ class Run:
             step = plan.steps[key.step]
         else:
             step = plan.target
-            query = Query(labels=step.semantic.labels, text=step.semantic.text, with_events=True, limit=LIMIT)
+            named = properties(step)
+            query = Query(
+                labels=step.semantic.labels, text=step.semantic.text, attributes=named, with_events=True, limit=LIMIT
+            )
         retrieval = self.retrieve(query, f"events of the {step.semantic.text}")
         entries = sieve.sifted(step, retrieval.entries)
         if key.seen:
@@ -368,6 +369,12 @@ def _timed_from(plan: Plan) -> int:
 def _asks_events(plan: Plan) -> bool:
     claim = plan.claim
     return plan.event is not None or (claim is not None and (claim.event is not None or claim.still))
+
+
+def properties(step: Step) -> tuple[tuple[str, str], ...]:
+    """Properties that a step asks for and a memory can check: colour, material, shape, state."""
+    known = [a for a in step.semantic.attributes if a.is_known and not a.negate]
+    return tuple((a.name, lexicon.value_of(a.name, a.value)) for a in known)
 
 
 def plain(name: str) -> str:

@@ -130,7 +130,7 @@ def _stranger(evidence: Sequence[Mapping[str, Any]], truth: Truth) -> str:
     for cited in evidence:
         alike = [t for t in truth.things if t.label == cited["label"]]
         near = any(
-            _is_near(tuple(cited["position"]), s.box.pose.position, s.box.extent) and t.views(s.start_ns, s.end_ns)
+            _is_near(tuple(cited["position"]), s.box.pose.position, s.box.extent) and t.glimpsed(s)
             for t in alike
             for s in t.stays
             if s.start_ns <= cited["last_seen"] and cited["first_seen"] < s.end_ns

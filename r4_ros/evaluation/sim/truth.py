@@ -94,9 +94,10 @@ class Thing:
     @property
     def well_seen(self) -> bool:
         """Whether it was seen well at all of its places that were seen at all."""
-        return self.seen and all(self.is_clear(s) for s in self.stays if self._glimpsed(s))
+        return self.seen and all(self.is_clear(s) for s in self.stays if self.glimpsed(s))
 
-    def _glimpsed(self, stay: Stay) -> bool:
+    def glimpsed(self, stay: Stay) -> bool:
+        """Whether any frame showed any of it there."""
         return any(stay.start_ns <= t < stay.end_ns for t, _ in self.glimpses)
 
 

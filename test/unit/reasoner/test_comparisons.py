@@ -20,6 +20,7 @@ from r4_ros.core.model import (
     Reference,
     Retrieval,
     Verdict,
+    Visibility,
 )
 from r4_ros.reasoner import news
 from r4_ros.reasoner.decompose import plan
@@ -67,6 +68,22 @@ def test_side_by_side(ask: Ask, question: str, value: str) -> None:
 )
 def test_what_cant_be_compared_is_not_claimed(ask: Ask, question: str, verdict: Verdict) -> None:
     assert ask(question).verdict is verdict, ask(question).text
+
+
+def test_of_what_only_a_face_was_seen_faces_are_compared(ask: Ask, home: Any, make: Any) -> None:
+    face = make("washer", "washing machine", (3.9, 1.0, 0.43), (0.5, 0.01, 0.83), color="white")
+    home.entries.append(replace(face, visibility=Visibility.OCCLUDED))
+    home.entries.append(make("box", "box", (3.0, 1.0, 0.2), (0.3, 0.35, 0.4)))
+    assert ask("is the box bigger than the washing machine").value == "no"
+    assert ask("which is bigger, the box or the washing machine").value == "washing machine"
+    home.entries[-2] = replace(face, visibility=Visibility.VISIBLE)  # seen from all sides, it is a board
+    assert ask("is the box bigger than the washing machine").value == "yes"
+
+
+def test_it_is_the_one_of_that_colour_when_it_was_first_seen(ask: Ask, home: Any, make: Any) -> None:
+    home.entries.append(make("late", "cup", (2.4, 1.8, 0.81), (0.1, 0.1, 0.1), color="yellow", first=30))
+    answer = ask("where was the yellow cup when you first saw it")
+    assert answer.verdict is Verdict.ANSWERED and answer.evidence[0].entry_id == "late", answer.text
 
 
 def test_how_long(ask: Ask, home: Any, happened: Any) -> None:
