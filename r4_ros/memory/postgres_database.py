@@ -22,6 +22,7 @@ from psycopg.types.numeric import Int8BinaryDumper
 
 from r4_ros.core.errors import InvalidArgument, StoreError, StoreOutdated
 from r4_ros.memory.postgres_errors import advice
+from r4_ros.memory.postgres_roles import role_statements
 from r4_ros.memory.postgres_schema import KIND, STEPS, TABLES, missing
 from r4_ros.memory.postgres_sql import USED, USED_INSIDE, has_rows, translated, without_secrets
 from r4_ros.memory.sql import Row
@@ -223,6 +224,16 @@ class PostgresDatabase:
         except StoreError as error:
             return [*found, str(error)]
         return found + [f"table {table}: {name} doesn't hold" for table, name in rows]
+
+    def make_role(self, role: str, agent: str, password: str = "") -> None:
+        """Make a robot's role (see ``postgres_roles``), also while somebody writes. Raises StoreError, NotPermitted."""
+        with self._lock, self._errors():
+            encrypt = self._connection.pgconn.encrypt_password
+            scram = encrypt(password.encode(), role.encode(), b"scram-sha-256").decode() if password else ""
+            with self._connection.transaction():
+                self._connection.execute("SET TRANSACTION READ WRITE")
+                for statement in role_statements(role, agent, self._connection.info.dbname, scram):
+                    self._connection.execute(statement.encode())
 
     def size_bytes(self) -> int:
         """Size on the server's disk, without its log."""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 
 from r4_ros.core.errors import SchemaError, StoreEmpty
 from r4_ros.memory.migrations import MIGRATIONS
+from r4_ros.memory.postgres_roles import ROLES
 from r4_ros.memory.sql import Migration, Row
 
 KIND = "memory"
@@ -23,7 +24,7 @@ _TYPES = (
     (r"\bTEXT\b", 'TEXT COLLATE "C"'),
     (r"\) WITHOUT ROWID", ")"),
 )
-_OWN: dict[int, tuple[tuple[str, Migration], ...]] = {}
+_OWN: dict[int, tuple[tuple[str, Migration], ...]] = {10: (("postgres/roles", ROLES),)}
 """Steps of PostgreSQL's own, by the number of shared steps that come before them."""
 
 

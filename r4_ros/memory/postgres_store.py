@@ -10,4 +10,9 @@ class PostgresStore(SqlStore):
     """A ``MemoryStore``. Opening it makes or migrates the tables; raises StoreError, SchemaError, InvalidArgument."""
 
     def __init__(self, url: str, read_only: bool = False) -> None:
-        super().__init__(open_postgres(url, read_only))
+        self._server = open_postgres(url, read_only)
+        super().__init__(self._server)
+
+    def make_role(self, role: str, agent: str, password: str = "") -> None:
+        """Make a database role for a robot: it reads all, and writes only what is its own into the inbox."""
+        self._server.make_role(role, agent, password)
