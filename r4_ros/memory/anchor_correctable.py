@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from r4_ros.core.errors import StoreError
-from r4_ros.core.model import Anchor, Correction, Pose, Receipt
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.model import MEMORY, Anchor, Correction, CorrectionKind, EntryCorrection, Pose, Receipt
 from r4_ros.memory.anchor_correction import AnchorCorrector
+from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.merge_records import MergeRecord
-from r4_ros.memory.merger import AnchorMover
+from r4_ros.memory.merger import AnchorMover, contradicted
 from r4_ros.memory.steadiness import Steadiness
 
 
@@ -21,6 +23,8 @@ class AnchorCorrectable(Correctable):
     _anchor_corrector: AnchorCorrector
     _mover: AnchorMover
     _steadiness: Steadiness
+    _anchors: AnchorBook
+    _config: MemoryConfig
 
     def correct_anchors(
         self,
@@ -44,10 +48,30 @@ class AnchorCorrectable(Correctable):
             anchors = self._anchor_corrector.prepare(agent_id, stamps_ns, poses, map_id, session)
             settles = agent_id in self._steadiness.unsettled()
             correction = self._move(agent_id, anchors, "correction", also_none=settles)
+            if anchors:
+                correction = self._part_again(correction)
             with self._lock:
                 self._steadiness.corrected(agent_id, moved=bool(anchors))
                 self._keep_beliefs()
             return correction
+
+    def _part_again(self, correction: Correction) -> Correction:
+        """After anchors were moved: take apart what was merged at one place that is two places now."""
+        found = contradicted(self._store.merges(), self._anchors, self._config)
+        with self._lock:
+            for merge in found:
+                agent = merge.merged.entry.agent_id
+                slot = self._index.slots[merge.kept_id]
+                settled = self._said.parted(merge.kept_id, merge.merged_id) or slot in self._said.spoken_of()
+                if agent != correction.agent_id or settled:
+                    continue
+                said = EntryCorrection(CorrectionKind.SPLIT, merge.kept_id, other_id=merge.merged_id, source=MEMORY)
+                with suppress(InvalidArgument, StoreError):  # merged or divided since; or the next correction does it
+                    planned = self._corrector.prepare(said, self.newest_stamp(agent), self._revision + 1)
+                    done = self._carry_out(planned)
+                    changed = {e.entry_id: e for e in (*correction.changed, *done.changed)}
+                    correction = replace(correction, revision=done.revision, changed=tuple(changed.values()))
+        return correction
 
     def _move(self, agent_id: str, anchors: list[Anchor], reason: str, also_none: bool = False) -> Correction:
         """Anchors of an agent stand elsewhere. Queries see all as before until they see all as it is now.

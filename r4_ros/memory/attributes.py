@@ -98,6 +98,18 @@ def current_attributes(history: Sequence[AttributeValue]) -> tuple[tuple[str, st
     return tuple((name, best[name].value) for name in sorted(best))
 
 
+def merged_histories(older: Sequence[AttributeValue], newer: Sequence[AttributeValue]) -> tuple[AttributeValue, ...]:
+    """Both histories by time; equal values of one attribute become one."""
+    runs = {(a.name, a.value): a for a in older}
+    for a in newer:
+        known = runs.get((a.name, a.value))
+        if known is not None:
+            seen = (min(known.first_seen, a.first_seen), max(known.last_seen, a.last_seen))
+            a = AttributeValue(a.name, a.value, *seen, known.count + a.count)
+        runs[a.name, a.value] = a
+    return tuple(sorted(runs.values(), key=lambda a: a.last_seen))
+
+
 def agree(a: Sequence[AttributeValue], b: Sequence[AttributeValue]) -> bool:
     """Whether two histories may be of one thing: each lasting attribute that both have shares a value.
 

@@ -301,6 +301,10 @@ class Columns:
         self._aliases += 1
         self._moved = None
 
+    def parts_of(self, slot: int) -> list[str]:
+        """Ids of the entries that are parts of it."""
+        return self._parts.get(slot, [])
+
     def moved(self) -> tuple[Slots, Slots]:
         """Slots of things that were seen elsewhere later, as other entries, and the slots of these."""
         if self._moved is None:

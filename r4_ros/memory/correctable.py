@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
-from r4_ros.core.errors import StoreError
-from r4_ros.core.model import CorrectionReceipt, CorrectionRecord, Entry, EntryCorrection, PlacedEntry
+from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.model import MEMORY, CorrectionReceipt, CorrectionRecord, Entry, EntryCorrection, PlacedEntry, Receipt
 from r4_ros.memory.corrector import Corrector
+from r4_ros.memory.divide import Divider
 from r4_ros.memory.index import Index
 from r4_ros.memory.said import Said
-from r4_ros.memory.store import CorrectionChange, MemoryStore
+from r4_ros.memory.store import CorrectionChange, FrameChange, MemoryStore
 from r4_ros.memory.working import EntryCache
 
 
@@ -25,6 +27,7 @@ class Correctable:
     _cache: EntryCache
     _said: Said
     _corrector: Corrector
+    _divider: Divider
     _revision: int
 
     def correct(self, said: EntryCorrection, stamp_ns: int) -> CorrectionReceipt:
@@ -32,25 +35,49 @@ class Correctable:
 
         Raises UnknownEntry, InvalidArgument for what can't be, and StoreError where nothing could be stored.
         """
+        if said.source == MEMORY:
+            raise InvalidArgument(f"'{MEMORY}' is the source of what the memory finds out itself; give another one")
         with self._writing, self._lock:
             self._refuse_if_read_only()
-            hidden = self._said.hidden()
-            change = self._corrector.prepare(said, stamp_ns, self._revision + 1)
-            self._store.write_correction(change)
-            self._revision = change.revision
-            self._apply(change)
-            for c in change.entries:
-                self._cache.put(c.after)
-            self._corrector.applied(change)
-            entries = change.entries[:1] if change.joined else change.entries
-            shown = [c.after.entry for c in entries if not self._said.is_hidden(c.after.slot)]
-            gone = [self._index.ids[slot] for slot in sorted(self._said.hidden() - hidden)]
-            gone += [c.after.entry.entry_id for c in change.entries[1:] if change.joined]
-            number = change.record.correction_id
-            return CorrectionReceipt(number, change.revision, tuple(self._placed(shown)), tuple(gone))
+            return self._carry_out(self._corrector.prepare(said, stamp_ns, self._revision + 1))
+
+    def _carry_out(self, change: CorrectionChange) -> CorrectionReceipt:
+        """Store a correction and let queries see it. Raises StoreError; then nothing has changed."""
+        hidden = self._said.hidden()
+        self._store.write_correction(change)
+        self._revision = change.revision
+        self._apply(change)
+        for c in change.entries:
+            self._cache.put(c.after)
+        self._corrector.applied(change)
+        entries = change.entries[:1] if change.joined else change.entries
+        shown = [c.after.entry for c in entries if not self._said.is_hidden(c.after.slot)]
+        gone = [self._index.ids[slot] for slot in sorted(self._said.hidden() - hidden)]
+        gone += [c.after.entry.entry_id for c in change.entries[1:] if change.joined]
+        number = change.record.correction_id
+        return CorrectionReceipt(number, change.revision, tuple(self._placed(shown)), tuple(gone))
+
+    def _divide(self, change: FrameChange, receipt: Receipt) -> Receipt:
+        """After a frame is stored: part what it proves to be two. Where that can't be stored, a later frame does."""
+        for pair in self._divider.due(change):
+            stamp = change.frame.stamp_ns
+            planned = self._divider.plan(pair, stamp, self._revision + 1, self._corrector.next_number)
+            if planned is None or planned.divided is None:
+                continue
+            try:
+                done = self._carry_out(planned)
+            except StoreError:
+                self._divider.not_done(pair)
+                continue
+            changed = {e.entry_id: e for e in (*receipt.changed, *done.changed)}
+            events = (*receipt.events, *(e.event for e in planned.divided.events))
+            receipt = replace(receipt, revision=done.revision, changed=tuple(changed.values()), events=events)
+        return receipt
 
     def _apply(self, change: CorrectionChange) -> None:
         """Let queries see the entries of a correction that is stored."""
+        if change.rejoined or change.divided is not None:
+            self._index.rename_parts(self._store.merged())
         if not (change.parted or change.joined):
             self._index.apply([(c.before.entry if c.before else None, c.after) for c in change.entries])
             return

@@ -8,6 +8,7 @@ from dataclasses import replace
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import compose, inverse
 from r4_ros.core.model import (
+    MEMORY,
     CorrectionKind,
     CorrectionRecord,
     Embedding,
@@ -45,9 +46,13 @@ class Corrector:
 
     def prepare(self, said: EntryCorrection, stamp_ns: int, revision: int) -> CorrectionChange:
         """What a correction changes. Raises UnknownEntry and InvalidArgument."""
-        parted = joined = 0
+        parted = joined = rejoined = 0
         if said.kind is CorrectionKind.UNDO:
-            said, changes, joined = self._undo(said)
+            record = self._to_undo(said)
+            if record.correction.divides:
+                said, changes, rejoined = self._rejoined(said, record)
+            else:
+                said, changes, joined = self._undo(said, record)
         elif _is_part(said):
             said, changes, parted = self._part(said)
         else:
@@ -61,8 +66,13 @@ class Corrector:
             }[said.kind](said)
         dated = tuple(EntryChange(c.before, _dated(c.after, revision)) for c in changes)
         ids = tuple(c.after.entry.entry_id for c in dated)
-        record = CorrectionRecord(len(self.records) + 1, stamp_ns, said, ids)
-        return CorrectionChange(revision, record, dated, parted, joined)
+        record = CorrectionRecord(self.next_number, stamp_ns, said, ids)
+        return CorrectionChange(revision, record, dated, parted, joined, rejoined=rejoined)
+
+    @property
+    def next_number(self) -> int:
+        """Of the correction that comes next."""
+        return len(self.records) + 1
 
     def applied(self, change: CorrectionChange) -> None:
         """Remember a correction that was stored, once the index has its entries."""
@@ -76,7 +86,7 @@ class Corrector:
     def agents_of(self, said: EntryCorrection) -> set[str]:
         """Whose entries it is about. Raises UnknownEntry and InvalidArgument."""
         if said.kind is CorrectionKind.UNDO:
-            slots = [self._index.slots[entry_id] for entry_id in self._to_undo(said.correction_id).entries]
+            slots = [self._index.slots[entry_id] for entry_id in self._to_undo(said).entries]
             return {self._cache.get(slot).entry.agent_id for slot in slots}
         ids = (said.entry_id, said.other_id) if said.kind is CorrectionKind.MERGE else (said.entry_id,)
         if _is_part(said):
@@ -155,6 +165,9 @@ class Corrector:
         later = [m for m in merges if m.merge_no > found.merge_no and found.kept_id in (m.kept_id, m.merged_id)]
         if later:
             raise InvalidArgument(f"part '{later[-1].merged_id}' first: it was merged after '{found.merged_id}'")
+        divided = [r for r in self.records if r.correction.divides and not r.undone_by and found.kept_id in r.entries]
+        if divided:
+            raise InvalidArgument(f"take back correction {divided[-1].correction_id} first: it divided this entry")
         now = self._entry(found.kept_id)
         if found.kept_after is None:
             raise InvalidArgument("an older version merged these and didn't keep what it would take")
@@ -162,9 +175,20 @@ class Corrector:
         said = replace(said, entry_id=found.kept_id)
         return said, [EntryChange(now, kept), EntryChange(found.merged, found.merged)], found.merge_no
 
-    def _undo(self, said: EntryCorrection) -> tuple[EntryCorrection, list[EntryChange], int]:
+    def _rejoined(
+        self, said: EntryCorrection, record: CorrectionRecord
+    ) -> tuple[EntryCorrection, list[EntryChange], int]:
+        """What the memory divided, as it was before. Gives also the number of the correction that did it."""
+        since = self._store.corrected(record.correction_id)
+        revision, ids = since[0].after.entry.revision, set(record.entries)
+        merged = [m for m in self._store.merges() if not m.undone_by and m.revision > revision]
+        if later := [m for m in merged if ids & {m.kept_id, m.merged_id}]:
+            raise InvalidArgument(f"part '{later[-1].merged_id}' first: it was merged after this")
+        said = replace(said, correction_id=record.correction_id, entry_id=record.correction.entry_id)
+        return said, [self._taken_back(change) for change in since], record.correction_id
+
+    def _undo(self, said: EntryCorrection, record: CorrectionRecord) -> tuple[EntryCorrection, list[EntryChange], int]:
         """Gives also the number of the merge that is made again by it; 0: none."""
-        record = self._to_undo(said.correction_id)
         changes = self._store.corrected(record.correction_id)
         kind, joined = record.correction.kind, 0
         if kind is CorrectionKind.SPLIT and _is_part(record.correction):
@@ -179,7 +203,13 @@ class Corrector:
         said = replace(said, correction_id=record.correction_id, entry_id=record.correction.entry_id)
         return said, made, joined
 
-    def _to_undo(self, correction_id: int) -> CorrectionRecord:
+    def _to_undo(self, said: EntryCorrection) -> CorrectionRecord:
+        """What is to be taken back: of this number, or the memory's own of these entries, or what was said last."""
+        correction_id = said.correction_id
+        if not correction_id and said.other_id:
+            ids = (said.entry_id, said.other_id)
+            own = [r for r in self.records if (r.correction.entry_id, r.correction.other_id) == ids]
+            correction_id = next((r.correction_id for r in reversed(own) if r.correction.source == MEMORY), -1)
         open_ones = [r for r in self.records if not r.undone_by and r.correction.kind is not CorrectionKind.UNDO]
         found = [r for r in open_ones if correction_id in (0, r.correction_id)]
         if not found:
@@ -227,7 +257,7 @@ class Corrector:
 
 def _is_part(said: EntryCorrection) -> bool:
     """Whether it takes a merge apart."""
-    return said.kind is CorrectionKind.SPLIT and bool(said.other_id)
+    return said.kind is CorrectionKind.SPLIT and bool(said.other_id) and not said.divides
 
 
 def _dated(stored: StoredEntry, revision: int) -> StoredEntry:

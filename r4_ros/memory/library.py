@@ -30,6 +30,7 @@ from r4_ros.memory.attachable import Attachable
 from r4_ros.memory.attachments import with_pictures, without_pictures
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.divide import Divider
 from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.episodic import Episodic
 from r4_ros.memory.index import Index
@@ -87,6 +88,9 @@ class Library(AnchorCorrectable, Episodic, Attachable):
         load(store, self._index, self._coverage)
         self._said = Said(self._index, self._cache, config)
         self._corrector = Corrector(store, self._index, self._cache, self._anchors, self._said, embedder)
+        self._divider = Divider(
+            store, self._index, self._anchors, self._coverage, self._cache, self._sessions, self._said, config
+        )
         self._placer = Placer(self._index, self._sessions, config)
         self._steadiness = Steadiness(self._anchors, config, store.beliefs())
         self._ingest = Ingest(
@@ -186,7 +190,7 @@ class Library(AnchorCorrectable, Episodic, Attachable):
             self._store.write_frame(replace(change, beliefs=tuple(self._steadiness.changed())))
             self._steadiness.kept()
             self._sessions.commit(admission)
-            return self._with(settled, self._applied(frame, change))
+            return self._with(settled, self._divide(change, self._applied(frame, change)))
 
     def _settle(self, frame: Frame, admission: Admission) -> Correction:
         """Move anchors where the frame says that the map stepped, or holds still again."""

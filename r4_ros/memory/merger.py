@@ -23,7 +23,7 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import agree
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index, Slots
-from r4_ros.memory.merge_records import AnchorChange, MergeChange
+from r4_ros.memory.merge_records import AnchorChange, MergeChange, MergeRecord
 from r4_ros.memory.merging import MergeContext, combined, may_continue, void_events
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Sessions
@@ -116,6 +116,8 @@ class Merger:
         pair = [batch.after.get(slot) or self._cache.get(slot) for slot in (a, b)]
         older, newer = sorted(pair, key=lambda s: (s.entry.first_seen, s.slot))
         parts = [batch.parts.get(s.slot, [s.slot]) for s in (older, newer)]
+        if any(self._said.divided(x, y) for x in parts[0] for y in parts[1]):
+            return
         if not self._one_thing(batch, older.entry, newer.entry) or self._seen_together(older.entry, newer.entry, parts):
             return
         events = self._store.events(slots=(older.slot, newer.slot))
@@ -148,6 +150,21 @@ class Merger:
             if (both := intervals.intersection(mine, theirs)) is not None
         ]
         return any(self._store.seen_together(older.agent_id, _wide(both), parts[0], parts[1]) for both in shared)
+
+
+def contradicted(merges: Sequence[MergeRecord], anchors: AnchorBook, config: MemoryConfig) -> list[MergeRecord]:
+    """Merges that hold though the places at which two entries met are well apart again, the latest first.
+
+    They met within reach of each other; apart by twice of it, no rule would take them for one.
+    """
+    found = []
+    for merge in merges:
+        first, second = merge.kept_before.entry.stays[-1], merge.merged.entry.stays[0]
+        a, b = (anchors.in_map(stay.anchor_id, stay.box.pose).position for stay in (first, second))
+        size = max(*first.box.extent, *second.box.extent)
+        if not merge.undone_by and merge.kept_after is not None and math.dist(a, b) > 2 * reach(config, size):
+            found.append(merge)
+    return sorted(found, key=lambda merge: -merge.merge_no)
 
 
 def _really_gone(batch: _Batch, entry: Entry) -> bool:

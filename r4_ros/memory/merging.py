@@ -10,7 +10,6 @@ from r4_ros.core import intervals
 from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, transform_box, vec3
 from r4_ros.core.model import (
     FOREVER,
-    AttributeValue,
     Box,
     Entry,
     EntryState,
@@ -23,6 +22,7 @@ from r4_ros.core.model import (
     Stay,
 )
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.attributes import merged_histories
 from r4_ros.memory.observe import motion_of
 from r4_ros.memory.stays import same_size
 from r4_ros.memory.store import StoredEvent
@@ -80,7 +80,7 @@ def combined(older: Entry, newer: Entry, gone: bool, context: MergeContext, piec
         label_embedding=embeddings.get(label, older.label_embedding),
         description=described.description,
         description_embedding=described.description_embedding,
-        attributes=_attributes(older.attributes, newer.attributes),
+        attributes=merged_histories(older.attributes, newer.attributes),
         stays=stays,
         sightings=intervals.merge((*older.sightings, *newer.sightings), context.sighting_gap_ns),
         presence=presence,
@@ -151,15 +151,3 @@ def _smaller(older: Stay, newer: Stay, anchors: AnchorBook) -> Matrix3:
         return older.position_covariance
     turn = compose(inverse(anchors[older.anchor_id].pose_in_map), anchors[newer.anchor_id].pose_in_map)
     return rotate_covariance(turn.orientation, newer.position_covariance)
-
-
-def _attributes(older: tuple[AttributeValue, ...], newer: tuple[AttributeValue, ...]) -> tuple[AttributeValue, ...]:
-    """Both histories by time; equal values of one attribute become one."""
-    runs = {(a.name, a.value): a for a in older}
-    for a in newer:
-        known = runs.get((a.name, a.value))
-        if known is not None:
-            seen = (min(known.first_seen, a.first_seen), max(known.last_seen, a.last_seen))
-            a = AttributeValue(a.name, a.value, *seen, known.count + a.count)
-        runs[a.name, a.value] = a
-    return tuple(sorted(runs.values(), key=lambda a: a.last_seen))

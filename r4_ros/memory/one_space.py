@@ -113,7 +113,12 @@ class OneSpace:
     def _one_thing(self, older: StoredEntry, newer: StoredEntry, plan: _Plan) -> bool:
         a, b = older.entry, newer.entry
         pair = (older.slot, newer.slot)
-        if pair in self._apart or min(a.session, b.session) < plan.context.era_start or not may_merge(a, b):
+        if (
+            pair in self._apart
+            or self._said.divided(*pair)
+            or min(a.session, b.session) < plan.context.era_start
+            or not may_merge(a, b)
+        ):
             return False
         if any(e.presence[-1].end != FOREVER for e in (a, b)):
             return False

@@ -221,6 +221,8 @@ def _stays_since(b: Entry, a: Entry, n: Entry) -> tuple[Stay, ...]:
         return b.stays if n.stays == a.stays else n.stays
     later = tuple(s for s in n.stays if s.interval.start > a.last_seen)
     last = b.stays[-1]
+    seen = sum(s.count for s in n.stays) - sum(s.count for s in (*a.stays, *later))
+    last = replace(last, count=last.count + max(0, seen))
     if later:
         end = min(last.interval.end, max(last.interval.start, a.last_seen) + 1)
         last = replace(last, interval=Interval(last.interval.start, end))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import CorrectionKind, CorrectionRecord, Entry
+from r4_ros.core.model import MEMORY, CorrectionKind, CorrectionRecord, Entry
 from r4_ros.memory.index import Index
 from r4_ros.memory.revise import PERSON, split_id
 from r4_ros.memory.stays import FrameContext, Seen, has_moved, reach
@@ -32,14 +32,19 @@ class Said:
         self._renamed: set[int] = set()
         self._succeeded: dict[int, int] = {}
         self._spoken_of: set[int] = set()
+        self._apart: set[frozenset[str]] = set()
 
     def take(self, records: Iterable[CorrectionRecord]) -> None:
         """All corrections there are, oldest first."""
         for slots in (self._forgotten, self._part_of, self._pinned, self._renamed, self._succeeded, self._spoken_of):
             slots.clear()
+        self._apart.clear()
         slot_of = self._index.slots
         for record in records:
             said = record.correction
+            if said.source == MEMORY:
+                self._apart.add(frozenset((said.entry_id, said.other_id)))
+                continue
             if said.kind is CorrectionKind.UNDO or record.undone_by < 0:
                 continue
             slot = slot_of[said.entry_id]
@@ -81,6 +86,17 @@ class Said:
     def spoken_of(self) -> set[int]:
         """The slots of entries that a correction holds for or that have hidden parts: only people merge these."""
         return self._spoken_of | self._forgotten | self._part_of.keys() | set(self._part_of.values())
+
+    def divided(self, a: int, b: int) -> bool:
+        """Whether the memory found out that these are two, be it taken back or not: it finds nothing else of them."""
+        if not self._apart or max(a, b) >= len(self._index.ids):
+            return False
+        mine, theirs = ([self._index.ids[slot], *self._index.parts_of(slot)] for slot in (a, b))
+        return any(frozenset((x, y)) in self._apart for x in mine for y in theirs)
+
+    def parted(self, kept_id: str, merged_id: str) -> bool:
+        """Whether the memory took a merge of the two apart once, be it taken back or not."""
+        return frozenset((kept_id, merged_id)) in self._apart
 
     def is_pinned(self, slot: int) -> bool:
         """Whether it stays where it is."""
