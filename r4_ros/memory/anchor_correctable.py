@@ -57,20 +57,19 @@ class AnchorCorrectable(Correctable):
 
     def _part_again(self, correction: Correction) -> Correction:
         """After anchors were moved: take apart what was merged at one place that is two places now."""
-        found = contradicted(self._store.merges(), self._anchors, self._config)
-        with self._lock:
-            for merge in found:
-                agent = merge.merged.entry.agent_id
-                slot = self._index.slots[merge.kept_id]
-                settled = self._said.parted(merge.kept_id, merge.merged_id) or slot in self._said.spoken_of()
-                if agent != correction.agent_id or settled:
-                    continue
-                said = EntryCorrection(CorrectionKind.SPLIT, merge.kept_id, other_id=merge.merged_id, source=MEMORY)
-                with suppress(InvalidArgument, StoreError):  # merged or divided since; or the next correction does it
-                    planned = self._corrector.prepare(said, self.newest_stamp(agent), self._revision + 1)
-                    done = self._carry_out(planned)
-                    changed = {e.entry_id: e for e in (*correction.changed, *done.changed)}
-                    correction = replace(correction, revision=done.revision, changed=tuple(changed.values()))
+        merges = self._store.merges()
+        for merge in contradicted(merges, self._anchors, self._config):
+            agent, slot = merge.merged.entry.agent_id, self._index.slots[merge.kept_id]
+            settled = self._said.parted(merge.kept_id, merge.merged_id) or slot in self._said.spoken_of()
+            if agent != correction.agent_id or settled:
+                continue
+            said = EntryCorrection(CorrectionKind.SPLIT, merge.kept_id, other_id=merge.merged_id, source=MEMORY)
+            with self._lock, suppress(InvalidArgument, StoreError):  # merged or divided since; or a later one does it
+                stamp, revision = self.newest_stamp(agent), self._revision + 1
+                done = self._carry_out(self._corrector.prepare(said, stamp, revision, merges))
+                merges = [replace(m, undone_by=done.correction_id) if m is merge else m for m in merges]
+                changed = {e.entry_id: e for e in (*correction.changed, *done.changed)}
+                correction = replace(correction, revision=done.revision, changed=tuple(changed.values()))
         return correction
 
     def _move(self, agent_id: str, anchors: list[Anchor], reason: str, also_none: bool = False) -> Correction:

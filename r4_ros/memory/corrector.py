@@ -22,6 +22,7 @@ from r4_ros.memory import revise
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.codec import as_stored
 from r4_ros.memory.index import Index
+from r4_ros.memory.merge_records import MergeRecord
 from r4_ros.memory.said import Said
 from r4_ros.memory.store import CorrectionChange, EntryChange, MemoryStore, StoredEntry
 from r4_ros.memory.working import EntryCache
@@ -44,8 +45,10 @@ class Corrector:
         self.records: list[CorrectionRecord] = list(store.corrections())
         said.take(self.records)
 
-    def prepare(self, said: EntryCorrection, stamp_ns: int, revision: int) -> CorrectionChange:
-        """What a correction changes. Raises UnknownEntry and InvalidArgument."""
+    def prepare(
+        self, said: EntryCorrection, stamp_ns: int, revision: int, merges: Sequence[MergeRecord] | None = None
+    ) -> CorrectionChange:
+        """What a correction changes. ``merges``: all there are, where known. Raises UnknownEntry, InvalidArgument."""
         parted = joined = rejoined = 0
         if said.kind is CorrectionKind.UNDO:
             record = self._to_undo(said)
@@ -54,7 +57,7 @@ class Corrector:
             else:
                 said, changes, joined = self._undo(said, record)
         elif _is_part(said):
-            said, changes, parted = self._part(said)
+            said, changes, parted = self._part(said, self._store.merges() if merges is None else merges)
         else:
             said = self._named(said)
             changes = {
@@ -153,12 +156,14 @@ class Corrector:
             EntryChange(None if known is None else self._cache.get(known), StoredEntry(slot, second)),
         ]
 
-    def _part(self, said: EntryCorrection) -> tuple[EntryCorrection, list[EntryChange], int]:
+    def _part(
+        self, said: EntryCorrection, merges: Sequence[MergeRecord]
+    ) -> tuple[EntryCorrection, list[EntryChange], int]:
         """What was merged because it proved to be one, and wasn't: two again. What was seen since stays with the one.
 
         Gives also the number of the merge.
         """
-        merges = [m for m in self._store.merges() if not m.undone_by]
+        merges = [m for m in merges if not m.undone_by]
         found = next((m for m in merges if m.merged_id == said.other_id), None)
         if found is None:
             raise InvalidArgument(f"'{said.other_id}' isn't a part of another entry; see r4 db correct merges")
