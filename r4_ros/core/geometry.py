@@ -189,13 +189,6 @@ def volume(box: Box) -> float:
     return box.extent[0] * box.extent[1] * box.extent[2]
 
 
-def aligned_iou(a_low: FloatArray, a_high: FloatArray, b_low: FloatArray, b_high: FloatArray) -> FloatArray:
-    """IoU of axis-aligned boxes, broadcast over leading dimensions; inputs [..., 3]."""
-    overlap = np.clip(np.minimum(a_high, b_high) - np.maximum(a_low, b_low), 0, None).prod(axis=-1)
-    union = (a_high - a_low).prod(axis=-1) + (b_high - b_low).prod(axis=-1) - overlap
-    return np.asarray(np.divide(overlap, union, out=np.zeros_like(overlap), where=union > 0))
-
-
 def box_gap(a: Box, b: Box) -> float:
     """Distance between the axis-aligned bounds of two boxes, m; 0 where they touch."""
     (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)

@@ -17,7 +17,7 @@ from r4_ros.core.model import Anchor, FloatArray, Frame, Pose
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.store import AnchorRecord
 
-_PORTION = 8192
+_PORTION = 4096
 _NOISE = 1e-3
 """Metres and rad; a correction by less is none."""
 
@@ -130,19 +130,17 @@ class AnchorBook:
     ) -> tuple[FloatArray, FloatArray]:
         """Boxes, each on its anchor, in the map: their centres [n, 3], and half the sizes [n, 3] of what bounds them.
 
-        ``points`` [n, 3], ``half_axes`` [n, 9]: the half axes as the columns of a matrix, row by row. Component by
-        component and in portions that stay in the processor's cache, three times as quick as by matrices.
+        ``points`` [n, 3], ``half_axes`` [n, 9]: the half axes as the columns of a matrix, row by row. All as columns
+        of n and in portions that stay in the processor's cache, three times as quick as by matrices.
         """
         centre, half = np.empty((len(points), 3)), np.empty((len(points), 3))
         rotations = self.rotations.reshape(-1, 9)
         for begin in range(0, len(points), _PORTION):
             part = slice(begin, begin + _PORTION)
-            r, t = rotations[anchor_ids[part]].T.copy(), self.translations[anchor_ids[part]].T
-            p, a = points[part].T.copy(), half_axes[part].T.copy()
-            for i in range(3):
-                x, y, z = r[3 * i : 3 * i + 3]
-                centre[part, i] = x * p[0] + y * p[1] + z * p[2] + t[i]
-                half[part, i] = sum(np.abs(x * a[k] + y * a[3 + k] + z * a[6 + k]) for k in range(3))
+            numbers = anchor_ids[part]
+            turns, axes = (m.T.reshape(3, 3, -1).copy() for m in (rotations[numbers], half_axes[part]))
+            centre[part] = np.einsum("ijn,jn->ni", turns, points[part].T.copy()) + self.translations[numbers]
+            half[part] = np.abs(np.einsum("ijn,jkn->ikn", turns, axes)).sum(axis=1).T
         return centre, half
 
 

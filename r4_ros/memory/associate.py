@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import aligned_iou
 from r4_ros.core.model import Entry, FloatArray, Observation
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.stays import FrameContext, Seen
@@ -77,13 +76,15 @@ class Associator:
         closed = [slot for slot in tracked if slot is not None]
         if closed or never:
             slots = slots[~np.isin(slots, [*closed, *never])]
-        columns = index.entries
-        older = columns["session"][slots] < context.era_start
-        possible = ~older | (columns["last_seen"][slots] <= context.stamp_ns)
-        slots, older = slots[possible], older[possible]
+        older = np.zeros(len(slots), np.bool_)
+        if context.era_start:
+            older = index.entries["session"][slots] < context.era_start
+            possible = ~older | (index.entries["last_seen"][slots] <= context.stamp_ns)
+            slots, older = slots[possible], older[possible]
         if slots.size:
             pairs = self._pairs([seen[i] for i in open_rows], boxes, slots)
-            pairs = replace(pairs, cost=pairs.cost + np.where(older[pairs.column], _OLDER, 0.0))
+            if older.any():
+                pairs = replace(pairs, cost=pairs.cost + np.where(older[pairs.column], _OLDER, 0.0))
             for row, column in _assign(pairs):
                 result[open_rows[row]] = int(slots[column])
         return result
@@ -100,15 +101,17 @@ class Associator:
         config, columns = self._config, self._index.entries
         low, high, centre = columns["low"][slots], columns["high"][slots], columns["centre"][slots]
         row, column = _near_pairs(boxes, low, high, centre, config.epsilon_max_m)
-        seen_low, seen_high, extents = boxes.low[row], boxes.high[row], boxes.extent[row]
         low, high = low[column], high[column]
+        extents, sizes = boxes.extent[row], high - low
+        shared = np.minimum(boxes.high[row], high) - np.maximum(boxes.low[row], low)
         distance = np.sqrt(((boxes.centre[row] - centre[column]) ** 2).sum(axis=1))
-        largest = np.maximum(extents.max(axis=1), (high - low).max(axis=1))
+        largest = np.maximum(extents, sizes).max(axis=1)
         epsilon = np.clip(config.epsilon_extent * largest, config.epsilon_min_m, config.epsilon_max_m)
-        near = (distance < epsilon) | (_shared(seen_low, seen_high, low, high) > _PART_SHARE)
-        overlap = aligned_iou(seen_low, seen_high, low, high)
-        volumes = extents.prod(axis=1) / np.maximum((high - low).prod(axis=1), 1e-12)
-        same_space = (overlap > config.overlap_iou) & (volumes > 0.5) & (volumes < 2)
+        near = (distance < epsilon) | (_part(shared, np.minimum(extents, sizes)) > _PART_SHARE)
+        seen_volume, volume = extents.prod(axis=1), sizes.prod(axis=1)
+        both = np.maximum(shared, 0).prod(axis=1)
+        same_space = both > config.overlap_iou * (seen_volume + volume - both)
+        same_space &= (seen_volume > 0.5 * volume) & (seen_volume < 2 * volume)
         some = np.flatnonzero(near | same_space)
         row, column = row[some], column[some]
         alike = self._similarity(seen, row, slots[column]) >= config.label_similarity
@@ -155,11 +158,10 @@ def _near_pairs(
     return row[fits], column[fits]
 
 
-def _shared(a_low: FloatArray, a_high: FloatArray, b_low: FloatArray, b_high: FloatArray) -> FloatArray:
-    """What two boxes share, as a share of the smaller one along each axis; both padded, since views are thin."""
+def _part(shared: FloatArray, smaller: FloatArray) -> FloatArray:
+    """What two boxes share [n, 3], as a share of the smaller one along each axis; both padded, since views are thin."""
     pad = 2 * _PART_PAD_M
-    shared = np.clip(np.minimum(a_high, b_high) - np.maximum(a_low, b_low) + pad, 0, None)
-    return np.asarray((shared / (np.minimum(a_high - a_low, b_high - b_low) + pad)).prod(axis=-1))
+    return np.asarray((np.maximum(shared + pad, 0) / (smaller + pad)).prod(axis=1))
 
 
 def _assign(pairs: _Pairs) -> list[tuple[int, int]]:

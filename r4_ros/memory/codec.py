@@ -145,7 +145,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 def dump(value: Any) -> str:
     """Compact JSON, every script kept as it is."""
-    return _COMPACT.encode(value)
+    return "[]" if value == () else _COMPACT.encode(value)
 
 
 def load_pairs(text: str) -> tuple[tuple[Any, Any], ...]:

@@ -276,7 +276,7 @@ def check(frame: Frame) -> None:
     for o in frame.observations:
         if not all(math.isfinite(e) and e >= 0 for e in o.box.extent):
             problem = f"observation {o.index} has an impossible extent: {o.box.extent}"
-        if not math.isfinite(o.confidence) or not np.isfinite(o.position_covariance).all():
+        if not math.isfinite(o.confidence) or not all(map(math.isfinite, o.position_covariance)):
             problem = f"observation {o.index} has a confidence or covariance that is not finite"
     if len({o.index for o in frame.observations}) != len(frame.observations):
         problem = "two observations have the same index"

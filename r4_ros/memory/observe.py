@@ -63,25 +63,36 @@ def sight(
     ``merged``: its last stay with this sighting of it, if the thing is still there. ``looked_ns``: when the place where
     it is seen now was last in view without it, for an entry that was gone (0: never).
     """
-    entry, slot, stamp = stored.entry, stored.slot, context.stamp_ns
+    entry, slot, stamp, o = stored.entry, stored.slot, context.stamp_ns, seen.observation
     present, reopened = presence.seen(entry.presence, stamp, looked_ns)
     stays, events = _stays_after(stored, seen, merged, present[-1] if reopened else None, context)
-    attributes, changes = _attributes_after(entry, seen.observation, stamp)
+    attributes, changes = _attributes_after(entry, o, stamp)
+    votes, label, label_embedding = _label_after(entry, o)
+    told = bool(o.description) and o.description != entry.description
     gap = intervals.nanoseconds(context.config.sighting_gap_s)
     count = entry.count + 1
-    after = entry.evolve(
-        **_words_after(entry, seen.observation),
+    after = Entry(
+        entry_id=entry.entry_id,
+        agent_id=entry.agent_id,
         revision=context.revision,
         session=max(entry.session, context.session),
+        map_id=entry.map_id,
+        label=label,
+        label_votes=votes,
         stays=stays,
         sightings=intervals.add(entry.sightings, stamp, gap),
         presence=present,
+        description=o.description if told else entry.description,
         attributes=attributes,
-        visibility=seen.observation.visibility if stamp >= entry.last_seen else entry.visibility,
-        confidence=entry.confidence + (seen.observation.confidence - entry.confidence) / count,
+        label_embedding=label_embedding,
+        description_embedding=_stored(o.description_embedding) if told else entry.description_embedding,
+        visibility=o.visibility if stamp >= entry.last_seen else entry.visibility,
+        confidence=entry.confidence + (o.confidence - entry.confidence) / count,
         count=count,
         state=EntryState.PRESENT if present[-1].end == FOREVER else EntryState.GONE,
         motion=motion_of(stays, count, entry.motion, gap),
+        moved_from=entry.moved_from,
+        maybe_same_as=entry.maybe_same_as,
     )
     events += [happenings.attribute_changed(after, slot, change, context) for change in changes]
     if stored.absent_count and stamp < stored.absent_first:
@@ -136,24 +147,21 @@ def motion_of(stays: tuple[Stay, ...], count: int, before: Motion, gap_ns: int) 
     return Motion.STATIC if count >= _STATIC_COUNT else Motion.UNKNOWN
 
 
-def _words_after(entry: Entry, observation: Observation) -> dict[str, object]:
-    """Labels are votes weighted by confidence; the description is the newest one given."""
+def _label_after(entry: Entry, observation: Observation) -> tuple[tuple[tuple[str, float], ...], str, Embedding | None]:
+    """Labels are votes weighted by confidence; gives these, the label that leads and what it means."""
     votes = dict(entry.label_votes)
     votes[observation.label] = votes.get(observation.label, 0.0) + observation.confidence
-    label = max(votes, key=lambda name: votes[name])
-    changes: dict[str, object] = {"label_votes": tuple(votes.items())}
-    if label != entry.label or (label == observation.label and entry.label_embedding is None):
-        changes |= {"label": label, "label_embedding": _stored(observation.label_embedding)}
-    if observation.description and observation.description != entry.description:
-        changes["description"] = observation.description
-        changes["description_embedding"] = _stored(observation.description_embedding)
-    return changes
+    label = max(votes, key=votes.__getitem__)
+    embedding = entry.label_embedding
+    if label != entry.label or (label == observation.label and embedding is None):
+        embedding = _stored(observation.label_embedding)
+    return tuple(votes.items()), label, embedding
 
 
 def _attributes_after(
     entry: Entry, observation: Observation, stamp_ns: int
 ) -> tuple[tuple[AttributeValue, ...], list[AttributeChange]]:
-    history, changes = entry.attributes, []
+    history, changes = entry.attributes, list[AttributeChange]()
     for name, value in dict(observation.attributes).items():
         history, change = observe_attribute(history, name, value, stamp_ns)
         if change is not None:

@@ -28,6 +28,8 @@ class Placer:
         if not entries:
             return []
         stays = [entry.stays[-1] for entry in entries]
+        newest = {agent: self._sessions.newest(agent) for agent in {entry.agent_id for entry in entries}}
+        now = {agent: session.newest_ns for agent, session in newest.items() if session is not None}
         turns = self._index.anchors.rotations[[stay.anchor_id for stay in stays]]
         covariances = rotate_covariances(turns, [stay.position_covariance for stay in stays])
         return [
@@ -39,7 +41,9 @@ class Placer:
                 label=entry.label,
                 box=self._index.box(stay),
                 position_covariance=covariance,
-                state=state_at(entry.presence, entry.last_seen, self._now(entry), self._in_view_s),
+                state=state_at(
+                    entry.presence, entry.last_seen, now.get(entry.agent_id, entry.last_seen), self._in_view_s
+                ),
                 motion=entry.motion,
                 visibility=entry.visibility,
                 confidence=entry.confidence,
@@ -68,7 +72,3 @@ class Placer:
             gone = [absences.end(s.slot, s.entry.last_seen, FOREVER) >= 0 for s in stored]
         placed = self.placed([s.entry for s in stored])
         return [replace(p, state=EntryState.GONE) if g else p for p, g in zip(placed, gone, strict=True)]
-
-    def _now(self, entry: Entry) -> int:
-        newest = self._sessions.newest(entry.agent_id)
-        return entry.last_seen if newest is None else newest.newest_ns

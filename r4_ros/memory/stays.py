@@ -245,7 +245,7 @@ def _grown(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) -
     """Ends moved outwards to where they were seen, if that is more than noise."""
     half = seen.extent / 2
     below, above = np.maximum(low - (seen.centre - half), 0), np.maximum(seen.centre + half - high, 0)
-    noise = _TOLERANCE_M + np.sqrt(np.diagonal(seen.covariance, axis1=1, axis2=2))
+    noise = _TOLERANCE_M + np.sqrt(np.einsum("nii->ni", seen.covariance))
     return low - share * below * (below > noise), high + share * above * (above > noise)
 
 
@@ -283,8 +283,9 @@ def _single_boxes(centres: FloatArray, turns: Sequence[Quat], extents: FloatArra
 def _possible(covariances: FloatArray) -> FloatArray:
     """Symmetric, and no variance below a square centimetre: a place is never known better."""
     symmetric = (covariances + _transposed(covariances)) / 2
-    lacking = np.maximum(_LEAST_VARIANCE - np.diagonal(symmetric, axis1=1, axis2=2), 0)
-    return np.asarray(symmetric + lacking[..., None] * _EYE)
+    variances = np.einsum("nii->ni", symmetric)  # a view
+    np.maximum(variances, _LEAST_VARIANCE, out=variances)
+    return np.asarray(symmetric)
 
 
 def _usable(covariances: FloatArray) -> FloatArray:

@@ -93,9 +93,10 @@ class PartTable(Table):
     ) -> tuple[npt.NDArray[np.int64], list[Part]]:
         """Make slots have as many rows as ``after`` has parts; gives the rows to be written, and with which parts."""
         rows, parts = list[int](), list[Part]()
-        for slot, old, new in zip(slots.tolist(), before, after, strict=True):
+        self._make_room(int(slots.max(initial=0)))
+        for slot, last, old, new in zip(slots.tolist(), self.last[slots].tolist(), before, after, strict=True):
             if len(old) == len(new) and old[:-1] == new[:-1]:
-                rows.append(int(self.last[slot]))
+                rows.append(last)
                 parts.append(new[-1])
             else:
                 first = _first_difference(old, new)
