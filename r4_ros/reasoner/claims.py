@@ -7,7 +7,7 @@ from dataclasses import replace
 from r4_ros.reasoner import lexicon, occasions
 from r4_ros.reasoner.asking import Ask
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
-from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.sketch import imagined_spans
 from r4_ros.reasoner.spatial import Place
@@ -30,7 +30,11 @@ def claim_of(
         return None, None, ask if ask.asked else replace(ask, asked=_compared(reading, ask, end))
     if ask.form is not Form.VERIFY:
         return None, None, ask
+    if target is None and EGO_WORDS & set(reading.lowers[ask.end : ask.end + 1]):  # 'am I by the door'
+        own = next((p for p in places if p.start >= ask.end), None)
+        return (Claim() if own is not None else None), own, replace(ask, asked=Asked.LOCATION)
     begin = target.end if target is not None else ask.end
+    begin = max(begin, ask.end) if begin <= ask.start else begin  # 'the tree behind the house, is it ..'
     negate = any(w in ("n't", "not") for w in reading.lowers[ask.start : end])
     verbs = (i for i in range(ask.end, end) if i not in masked and (i >= begin or reading.phrase_at(i) is None))
     happened = next((e for i in verbs if (e := occasions.event_word(reading, i)) is not None), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from r4_ros.reasoner import lexicon, words
@@ -51,6 +51,11 @@ def find(sketch: Sketch) -> Compared | None:
     if at < 0 and "same" not in said:
         direction = "min" if LESS & set(said) else "max"
     others = _others(sketch, target, reference)
+    if others and lowers[ask.start + 1 : ask.start + 2] == (
+        "there",
+    ):  # 'are there as many forks as knives on the table'
+        shared = [p for p in sketch.places if p.subject is others[-1]]
+        sketch.places += [replace(p, subject=target) for p in shared]
     places: tuple[Place, ...] = ()
     if not others and "than" in said:
         than = lowers.index("than", ask.start)

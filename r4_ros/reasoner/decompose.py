@@ -16,7 +16,7 @@ from r4_ros.reasoner import (
     temporal,
 )
 from r4_ros.reasoner import form as forms
-from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
+from r4_ros.reasoner.claims import ANY_CHANGE, DIRECTIONS, claim_of
 from r4_ros.reasoner.keys import (
     EGO,
     Asked,
@@ -44,8 +44,10 @@ from r4_ros.reasoner.sketch import (
     imagined_spans,
     subject,
 )
-from r4_ros.reasoner.target import find_target, shown_on
+from r4_ros.reasoner.target import beside, find_target, shown_on
 
+PAIRED = (Form.COMPARE, Form.CHOOSE, Form.ORDER, Form.DISTANCE)
+"""Forms that take a second thing up themselves."""
 EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, Form.ACTION, Form.ORDER)
 
 
@@ -62,19 +64,31 @@ def plan(text: str) -> Plan:
     sketch.target = find_target(sketch) or shown_on(sketch)
     claim, sketch.claimed, ask = claim_of(sketch.reading, sketch.ask, sketch.target, places, masked, end)
     sketch.ask = ask
-    if ask.form is Form.CHOOSE and ask.asked is Asked.LOCATION:
+    if ask.form is Form.CHOOSE:
         _drop_choices(sketch)
     return _build(sketch, claim)
 
 
 def _drop_choices(sketch: Sketch) -> None:
-    """'to my left or my right': the alternatives restrict nothing."""
-    at = next(i for i in range(sketch.ask.start, sketch.end) if sketch.reading.lowers[i] == "or")
-    for place in [p for p in sketch.places if p.end >= at]:
+    """'to my left or my right', 'attached to the wall or standing by itself': the alternatives restrict nothing."""
+    reading, ask = sketch.reading, sketch.ask
+    located = ask.asked is Asked.LOCATION
+    at = next((i for i in range(ask.start, sketch.end) if reading.lowers[i] == "or"), -1)
+    if at < 0 or at + 1 >= sketch.end:
+        return
+    first = reading.words[at + 1]
+    clauses_chosen = first.tag[:2] in ("IN", "TO", "VB", "MD", "RP") or first.lower == "off"
+    clauses_chosen = clauses_chosen and first.lower not in ("up", "down")
+    said = {w for c in ask.choices[-1:] for w in c.split()}
+    placed = clauses_chosen or (located and bool(said & DIRECTIONS))
+    for place in [p for p in sketch.places if p.end >= at and not p.viewer]:
+        if not placed and not (located and place.end == at):
+            continue  # 'messy or neat to my left'
         sketch.places.remove(place)
-        sketch.alternatives.append(place)
+        if located:
+            sketch.alternatives.append(place)
         sketch.used.update(range(place.start, place.end))
-    if sketch.claimed is not None and sketch.claimed not in sketch.alternatives:
+    if located and sketch.claimed is not None and sketch.claimed not in sketch.alternatives:
         sketch.alternatives.insert(0, sketch.claimed)
 
 
@@ -96,6 +110,11 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     if said is not None:
         attributes = (*target.semantic.attributes, said)
         target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"attributes": attributes})})
+    others = beside(sketch, sketch.target) if sketch.target is not None and ask.form not in PAIRED else []
+    if others:
+        sketch.used.update(range(others[0].start, others[-1].end))
+        also = tuple(" ".join([*p.modifiers, p.noun]) for p in others)
+        target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"also": also})})
     in_view = ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) and bool(set(spoken) & asking.SEE_LEMMAS)
     target = target.model_copy(update={"temporal": keys, "agents": sketch.agents, "in_view": in_view and bool(keys)})
     event = _event(sketch)

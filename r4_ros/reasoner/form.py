@@ -72,6 +72,12 @@ def _led(reading: Reading, start: int, end: int) -> int:
     """Where 'take me to', 'would you be so kind as to show us to' ends; -1: that isn't said."""
     lowers = reading.lowers
     for k in range(start, min(start + OPENING, end - 2)):
+        if (
+            lowers[k : k + 1] in (("way",), ("route",), ("path",))
+            and lowers[k + 1] in ("to", "towards")
+            and reading.phrase_at(k + 2)
+        ):
+            return k + 1  # 'show me the way to the canteen', 'what is the quickest route to it'
         goal = lowers[k + 2] in ("to", "towards", "back") and lowers[k + 1] in ("me", "us")
         if goal and reading.words[k].lemma in LEADING:
             return k + 2
@@ -132,7 +138,11 @@ def _how(reading: Reading, start: int, end: int, following: str) -> Ask:
         return Ask(Form.STATE, start, start + 2, Asked(words.STATES[following][0]))
     if following in SIZE_WORDS or following == "old":
         return Ask(Form.ATTRIBUTE, start, start + 2, Asked.OTHER if following in ("old", "heavy") else Asked.SIZE)
-    if lemmas & {"exit", "leave", "get", "reach"} and set(lowers[start:end]) & {"i", "we"}:
+    rooms = any(lexicon.is_room(p.noun) for p in reading.phrases if start < p.start < end)
+    leads = (
+        lemmas & {"exit", "leave"} or ("reach" in lemmas and rooms) or ("get" in lemmas and "to" in lowers[start:end])
+    )
+    if leads and set(lowers[start:end]) & {"i", "we"}:
         return Ask(Form.NAVIGATE, start, start + 1)
     serves = start + 3 < end and reading.words[start + 3].lemma in words.PURPOSES
     if serves and following in ("can", "could", "do") and lowers[start + 2] in ("i", "we", "you", "one"):
@@ -173,9 +183,10 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
     named = following.index("of") if "of" in following[1:4] else -1
     if named > 0 and following[named - 1] in words.PROPERTIES:  # 'is the shape of the desk round'
         ask = replace(ask, end=start + named + 2, asked=Asked(words.PROPERTIES[following[named - 1]]))
-    if "odd" in following and "even" in following:
+    if {"odd", "even"} & set(following) and {"number", "amount", "odd"} & set(following):
         return replace(ask, form=Form.COUNT, choices=("odd", "even"))
-    if "or" in following and "either" not in following:
+    aside = "without" in following and "or" in following and following.index("without") < following.index("or")
+    if "or" in following and not aside and "either" not in following:
         choices, begin = _choices(reading, start, end)
         if choices:
             return replace(ask, form=Form.CHOOSE, choices=choices, chosen_from=begin)
@@ -184,12 +195,16 @@ def _yes_no(reading: Reading, masked: frozenset[int], start: int, end: int) -> A
     if at and following[at - 1] in ("more", "fewer", "less") and (number in NUMBERS or number.isdecimal()):
         return replace(ask, form=Form.COUNT, end=start + at + 3)  # 'is there more than one bed'
     same = "same" in following and "room" not in following
-    if "than" in following or same or ALIKE & set(following):
+    equal = following.count("as") > 1 and "as" in following[:-2]
+    if "than" in following or same or equal or ALIKE & set(following):
         return replace(ask, form=Form.COMPARE, asked=Asked.NUMBER if "number" in lemmas or "more" in lemmas else None)
     may_i = tokens[start].lower in ("can", "could") and following[:1] in (("i",), ("we",))
     if may_i and start + 2 < end and tokens[start + 2].lemma in words.PURPOSES:
         return replace(ask, form=Form.EXISTS)
     there = next((k for k in range(start, min(start + 4, end)) if lowers[k] in ("there", "their", "any")), -1)
+    of_them = there >= 0 and lowers[there : there + 2] == ("any", "of")
+    if of_them and words.STATES.keys() & set(lowers[there:end]):
+        return ask  # 'were any of the windows open'
     if there >= 0 and (
         (tokens[there].tag in ("EX", "PRP$", "RB", "DT") and there == start + 1) or lowers[there] == "any"
     ):
@@ -227,6 +242,9 @@ def _choices(reading: Reading, start: int, end: int) -> tuple[tuple[str, ...], i
     at = next(k for k in range(start, end) if lowers[k] == "or")
     if lowers[at + 1 : at + 2] in (("not",), ("no",)):
         return (), -1
+    state = lowers[at + 1] in words.STATES or lowers[at + 1] in ("up", "down") if at + 2 < end else False
+    if state and reading.words[at + 2].tag in ("TO", "IN"):
+        end = at + 2  # 'up or down to my left'
     right = reading.said(at + 1, end)
     size = max(1, min(end - at - 1, at - start - 1))
     phrase = reading.phrase_at(at - 1)
@@ -238,7 +256,10 @@ def _choices(reading: Reading, start: int, end: int) -> tuple[tuple[str, ...], i
 
 def _command(reading: Reading, start: int, end: int) -> Ask:
     verb = reading.words[start].lemma
-    if reading.words[start].tag == "VBN" and verb in SEE_LEMMAS:  # 'a red ladder - seen it?'
+    led = _led(reading, start, end)
+    if led >= 0:
+        return Ask(Form.NAVIGATE, start, led)
+    if reading.words[start].lower != verb and verb in SEE_LEMMAS:  # 'a red ladder - seen it?'
         return Ask(Form.EXISTS, start, start + 1)
     if verb in GO_VERBS | HEADING:
         return Ask(Form.NAVIGATE, start, start + 1)

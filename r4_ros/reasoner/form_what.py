@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import words
+from r4_ros.reasoner import lexicon, words
 from r4_ros.reasoner.asking import (
+    AUXILIARIES,
     EXPLAINED,
     PLACING,
     POINTS_IN_TIME,
@@ -18,6 +19,8 @@ from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.parse import Reading
 
 COUNTED = frozenset("the what total is exact maximum minimum average approximate".split())
+BY_WHAT = (("next", "to"), ("close", "to"), ("front", "of"), ("top", "of"))
+IS = (("is",), ("was",), ("are",), ("were",), ("'s",))
 DEPICTING = frozenset("show depict represent mean symbolize symbolise illustrate portray".split())
 """'what does the painting show'."""
 
@@ -28,8 +31,13 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     noun = next((k for k in range(start + 1, min(start + 5, end)) if tokens[k].tag.startswith("NN")), -1)
     directly = noun >= 0 and all(tokens[k].tag in ("JJ", "NN", "HYPH", "DT") for k in range(start + 1, noun))
     lemmas = {tokens[k].lemma for k in range(start, end)}
+    if lowers[start] == "what" and lowers[start + 1 : start + 2] in IS and _how_it_is(reading, start, end):
+        return Ask(Form.EXPLAIN, start, start + 1)
     if lowers[start + 1 : start + 3] == ("one", "of"):
         return Ask(Form.IDENTIFY, start, start + 3)
+    by = start > 0 and (lowers[start - 1] in PLACING or lowers[max(0, start - 2) : start] in BY_WHAT)
+    if lowers[start + 1 : start + 2] == ("of",) and by and (these := reading.phrase_at(start + 2)):
+        return Ask(Form.LOCATE, start, these.end)  # 'in which of the drawers is the tape'
     if lowers[start + 1 : start + 2] == ("of",) and not {"or"} & set(lowers[start:end]):  # 'which of the bins'
         return Ask(Form.IDENTIFY, start, start + 2)
     head = lowers[noun] if noun >= 0 and directly else ""
@@ -41,10 +49,10 @@ def what(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.ORDER, start, noun + 1)
     if "first" in lowers[start:end] and "or" in lowers[start:end] and lowers[start] in ("which", "what"):
         return Ask(Form.ORDER, start, noun + 1 if head else start + 1)
-    at = start > 0 and lowers[start - 1] in ("at", "in", "on")
+    timely = start > 0 and lowers[start - 1] in ("at", "in", "on")
     if (
         head in ("time", "date", "day", "hour")
-        or (at and head in POINTS_IN_TIME)
+        or (timely and head in POINTS_IN_TIME)
         or lowers[start + 1 : start + 2] == ("time",)
     ):
         return Ask(Form.WHEN, start, start + 2)
@@ -59,7 +67,7 @@ def what(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.DIRECTION, start, noun + 1)
     if head == "state" or lowers[start + 1 : start + 4] in (("is", "the", "state"), ("was", "the", "state")):
         return Ask(Form.STATE, start, noun + 1, Asked.CONDITION)
-    described = property_asked(reading, start, end)
+    described = _text_asked(reading, start, end, noun if head else -1) or property_asked(reading, start, end)
     if described is not None:
         return described
     if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
@@ -75,10 +83,11 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     if of_rooms and any(noun < p.start < end for p in reading.phrases):
         return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION)
     placed = head in ("room", "part", "place", "shelf", "region") or (stranded and lowers[start] == "which")
-    if head and placed and (stranded or before in ("in", "on", "at", "to") or head == "room"):
+    others = any(noun < p.start < end and tokens[p.head].dep in ("nsubj", "dobj", "attr") for p in reading.phrases)
+    if head and placed and (stranded or before in ("in", "on", "at", "to") or (head == "room" and others)):
         go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
         return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
-    if lowers[start] == "what" and not head and (before in PLACING or (stranded and _stands(reading, start, end))):
+    if lowers[start] == "what" and not head and (by or (stranded and _stands(reading, start, end))):
         return Ask(Form.LOCATE, start, start + 1)
     made_of = next((k for k in range(start, end - 1) if lowers[k : k + 2] == ("made", "of")), -1)
     if made_of >= 0 and not head:
@@ -90,6 +99,31 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     ):
         return Ask(Form.ORDER, start, start + 1)
     return Ask(Form.IDENTIFY, start, start + 1, bare=not directly)
+
+
+def _how_it_is(reading: Reading, start: int, end: int) -> bool:
+    """'what is the room like'."""
+    like = next((t.i for t in reading.words[start:end] if t.lower == "like" and t.tag == "IN"), -1)
+    return like >= 0 and not any(t.head == like and t.dep == "pobj" and t.i > like for t in reading.words)
+
+
+def _text_asked(reading: Reading, start: int, end: int, noun: int) -> Ask | None:
+    """'what number is on the door', 'what is written on the box', 'what does the note say'."""
+    lowers, tokens = reading.lowers, reading.words
+    if noun >= 0:
+        told = lowers[noun] in words.TEXTS | {"number", "word", "letter", "message"}
+        return Ask(Form.ATTRIBUTE, start, noun + 1, Asked.TEXT) if told and lowers[noun + 1 : noun + 2] in IS else None
+    written = next((k for k in range(start, end) if tokens[k].lemma in ("write", "engrave")), -1)
+    if written >= 0 and lowers[start + 1 : start + 2] in IS:
+        return Ask(Form.ATTRIBUTE, start, written + 1, Asked.TEXT)
+    named = reading.phrase_at(start + 2) if start + 2 < end else None
+    says = lowers[start + 1 : start + 2] in (("does",), ("did",)) and {t.lemma for t in tokens[start:end]} & {
+        "say",
+        "read",
+    }
+    if says and named is not None and not named.proper and lexicon.kind_of(named.noun) != "person":
+        return Ask(Form.ATTRIBUTE, start, start + 1, Asked.TEXT)
+    return None
 
 
 def _stands(reading: Reading, start: int, end: int) -> bool:
@@ -145,5 +179,7 @@ def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
 def _doing(reading: Reading, start: int, end: int) -> bool:
     lemmas = [reading.words[k].lemma for k in range(start, end)]
     lowers = reading.lowers[start:end]
-    asks = len(lowers) > 1 and lowers[1] in ("did", "does", "do", "is", "are", "was", "were", "should", "will")
-    return (asks and ("do" in lemmas[2:] or "doing" in lowers)) or "happened" in lowers or "happening" in lowers
+    asks = len(lowers) > 1 and lowers[1] in AUXILIARIES - {"has", "have", "had"}
+    able = lowers[1:2] in (("can",), ("could",))  # 'what can I do', but 'what can I do my homework on'
+    does = "do" in lemmas[2:] and (not able or lowers[-1] == "do")
+    return (asks and (does or "doing" in lowers)) or bool({"happened", "happening"} & set(lowers))

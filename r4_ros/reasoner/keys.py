@@ -260,6 +260,7 @@ class SemanticKey(Key):
     attributes: tuple[Attribute, ...] = ()
     purpose: str = ""
     exclude: tuple[str, ...] = ()
+    also: tuple[str, ...] = Field((), description="other things asked for with it ('the fork and the knife')")
     name: bool = Field(False, description="a proper name: only that very label matches")
     anything: bool = Field(False, description="the noun restricts nothing (object, thing)")
 

@@ -70,9 +70,12 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
     if inner is not None and lowers[i] in IMAGINING | {"from"}:
         return inner
     comma = next((k for k in range(i, end) if lowers[k] == ","), -1)
-    if lowers[i] == "when" and EGO_WORDS & set(lowers[i + 1 : i + 2]) and inner is not None and comma > i:
-        return inner  # 'when I look up, what is above the sink'
-    if lowers[i] in WH or lowers[i] in AUXILIARIES:
+    if lowers[i] == "when" and EGO_WORDS & set(lowers[i + 1 : i + 2]) and i < comma < end - 1:
+        if inner is not None:
+            return inner  # 'when I look up, what is above the sink'
+        return comma + 1 if lowers[comma + 1] in AUXILIARIES else i
+    seen = lowers[i] in ("seen", "spotted", "noticed") and i + 1 < end
+    if lowers[i] in WH or lowers[i] in AUXILIARIES or seen:
         return i
     preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",), ("when",))
     if preposition:

@@ -40,7 +40,8 @@ def purpose_at(sketch: Sketch) -> int:
         return -1
     to = next((k for k in range(begin, end - 1) if lowers[k] == "to" and tokens[k + 1].tag == "VB"), -1)
     if to >= 0:
-        aims = tokens[to + 1].lemma in AIMS and sketch.reading.phrase_at(to + 2) is not None
+        sought = sketch.ask.form in (Form.NAVIGATE, Form.LOCATE, Form.DIRECTION)
+        aims = sought and tokens[to + 1].lemma in AIMS and sketch.reading.phrase_at(to + 2) is not None
         return -1 if aims else to + 1
     plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
     for k in range(begin, end):

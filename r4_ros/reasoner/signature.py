@@ -30,7 +30,7 @@ def signature(plan: Plan) -> Signature:
     arg = " ".join([when.arg, *others]).strip() if when is not None else ""
     return {
         "form": plan.form.value,
-        "target": target.semantic.text,
+        "target": " and ".join([target.semantic.text, *target.semantic.also]),
         "attributes": _attributes(target) + [f"not {_place(plan, k)}" for k in target.spatial if k.negate],
         "asked": plan.asked.value if plan.asked and plan.asked is not Asked.AGENT else None,
         "spatial": spatial,

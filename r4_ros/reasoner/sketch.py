@@ -13,7 +13,7 @@ from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 
 ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
-IMAGINING = frozenset("if say suppose while imagine position picture assume".split())
+IMAGINING = frozenset("if when say suppose while imagine position picture assume".split())
 STANCES = frozenset("sit stand lie be face look position kneel lean wait stay perch 'm".split())
 IMAGINED_TO = frozenset(", ? what where which who how".split())
 TOWARDS = frozenset("to at for".split())
@@ -111,7 +111,7 @@ def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for i, word in enumerate(reading.lowers):
         opens = word in IMAGINING and reading.lowers[i + 1 : i + 2] in (("i",), ("you",), ("that",), ("yourself",))
-        opens = opens and any(w.lemma in STANCES for w in reading.words[i : i + 6])
+        opens = opens and any(w.lemma in STANCES and w.tag != "VBD" for w in reading.words[i : i + 6])
         opens = opens or (i == 0 and "," in reading.lowers and (word == "from" or _stands(reading, i)))
         if opens and not any(a <= i < b for a, b in spans):
             end = next(

@@ -17,6 +17,7 @@ from r4_ros.reasoner.spatial_words import (
     COUNTED_FROM,
     DEPTHS,
     EVERYWHERE,
+    FACES,
     HAVING,
     HOURS,
     LEAVING,
@@ -53,6 +54,8 @@ class Place:
     viewer: bool = False  # it says where the asker is
 
 
+SUBORDINATE = frozenset("advcl ccomp relcl acl pcomp".split())
+"""Dependencies of verbs that aren't the question's own."""
 TAKING, OWN = table()
 LONGEST = max(map(len, (*TAKING, *OWN)))
 
@@ -181,6 +184,8 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
     phrase = reading.phrase_at(j)
     if phrase is None or phrase.start not in (j, j - 1):
         return None
+    if phrase.noun in FACES and lowers[phrase.end : phrase.end + 1] == ("of",) and phrase.end + 1 < len(lowers):
+        phrase = reading.phrase_at(phrase.end + 1) or phrase  # 'off the back of the door'
     if relation is R.BETWEEN:
         return _between(reading, i, phrase)
     if "same" in phrase.modifiers and relation is not R.IN:
@@ -318,7 +323,8 @@ def _object(reading: Reading, phrase: NounPhrase | None, between: range) -> Noun
 
 def _question_verb(reading: Reading, i: int) -> bool:
     """Whether this form of 'be' is the question's own ('what is on ...'), not a relative clause's ('that is on')."""
-    return i == 0 or reading.lowers[i - 1] not in ("that", "which", "who")
+    verb = reading.words[i] if reading.words[i].dep != "aux" else reading.words[reading.words[i].head]
+    return (i == 0 or reading.lowers[i - 1] not in ("that", "which", "who")) and verb.dep not in SUBORDINATE
 
 
 def _sided(reading: Reading, masked: frozenset[int]) -> list[Place]:

@@ -17,9 +17,10 @@ SIMPLE = {
     R.BELOW: "below",
     R.ABOVE: "above|over|hanging over|hanging above",
     R.NEXT_TO: "next to|beside|by|alongside|adjacent to|right by|to the side of|right next to",
-    R.NEAR: "near|close to|near to|nearby|in the vicinity of|around the area of",
+    R.NEAR: "near|close to|near to|nearby|outside|outside of|just outside|in the vicinity of|around the area of",
     R.BETWEEN: "between|in between|in between of|in-between|in the middle between",
-    R.BEHIND: "behind|round the back of|around the back of|in back of|in the back of|at the back of|to the rear of",
+    R.BEHIND: "behind|beyond|round the back of|around the back of|in back of|in the back of|at the back of|"
+    "to the rear of",
     R.IN_FRONT_OF: "in front of|ahead of|at the front of|directly in front of|before",
     R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|opposite of|across",
     R.AROUND: "around|surrounding|round|surround|surrounds",
@@ -85,6 +86,8 @@ TIMELY = frozenset(
     sunrise weekend week point least most present first last random""".split()
 )
 """What 'at' and 'in' make a time or a manner of."""
+FACES = frozenset("back front side top bottom inside outside edge rear surface face".split())
+"""What is 'of' a thing and at the same place."""
 PARTITIVE = frozenset(
     """side end corner top bottom middle centre center front back rest one each all some most many lot number amount
     kind type sort part piece pair set bunch group picture photo photograph painting image map view owner name direction

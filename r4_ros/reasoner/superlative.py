@@ -73,7 +73,8 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
     for i, word in enumerate(reading.words):
         if i in masked:
             continue
-        kind = WORDS.get(word.lower) or (COMPARATIVES.get(word.lower) if of_two else None)
+        of_them = i and reading.lowers[i - 1] == "the" and reading.lowers[i + 1 : i + 2] in (("of",), ("one",))
+        kind = WORDS.get(word.lower) or (COMPARATIVES.get(word.lower) if of_two or of_them else None)
         if kind is None and word.lower in ("most", "far") and reading.lowers[i - 1 : i] and i:
             side = MOST.get(reading.lowers[i - 1])
             kind = (side, "max") if side is not None else None
@@ -97,7 +98,9 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
 def _extreme(reading: Reading, i: int, by: By, direction: Literal["min", "max"]) -> Extreme:
     phrase = reading.phrase_at(i)
     end = i + 1
-    if phrase is None and i and reading.lowers[i - 1] in ("the", "is", "'s", "are", "was"):
+    if phrase is None and reading.lowers[i + 1 : i + 2] == ("of",) and i + 2 < len(reading.lowers):
+        phrase = reading.phrase_at(i + 2)  # 'the smaller of the two suitcases'
+    elif phrase is None and i and reading.lowers[i - 1] in ("the", "is", "'s", "are", "was"):
         phrase = reading.phrase_at(i - 2) if reading.lowers[i - 1] != "the" and i > 1 else None
         phrase = None if phrase is not None and reading.lowers[i - 1] != "the" and phrase.head != i - 2 else phrase
     elif phrase is None and i:

@@ -55,6 +55,7 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         and id(p) not in taken
         and p.noun not in ABSTRACT
         and p.head not in sketch.masked
+        and not any(place.start <= p.start < place.end and place.subject is not p for place in sketch.places)
         and not _is_whole(sketch, p)
         and not _is_measured_to(sketch, p)
     ]
@@ -73,6 +74,9 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
     if not others:
         return _antecedent(sketch, taken) or _of_clause(sketch, taken)
     found = _of_kind(sketch, _goal(sketch, others) or _object(sketch, others) or others[0])
+    if found.noun == "one" and found.head < sketch.end:  # 'of the mugs on the table, which one is the largest'
+        of_these = (p for p in reversed(sketch.reading.phrases) if p.end <= found.start and p.plural)
+        found = next((p for p in of_these if id(p) not in taken), found)
     open_one = found.noun in SERVING and (purpose_at(sketch) >= 0 or (ask.bare and "if" in sketch.reading.lowers))
     return None if open_one else found
 
@@ -103,7 +107,8 @@ def _of_pronoun(sketch: Sketch) -> bool:
 
 def _of_clause(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     """'what time was it when you last saw the dog', 'reverse until the pillar is on your left': said there only."""
-    if sketch.ask.form not in (Form.WHEN, Form.LOCATE, Form.NAVIGATE):
+    said = set(sketch.reading.lowers[sketch.ask.end : sketch.end]) - {"a"}
+    if sketch.ask.form not in (Form.WHEN, Form.LOCATE, Form.NAVIGATE) or (EGO_WORDS & said and "it" not in said):
         return None
     return next(
         (p for p in sketch.reading.phrases if p.start in sketch.masked and id(p) not in taken and _acts(sketch, p)),
@@ -200,7 +205,9 @@ def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     if (ask.bare and not whose) or not (pronouns or personal or ask.end >= sketch.end or ask.form is Form.NAVIGATE):
         return None
     before = (p for p in reading.phrases if p.head < ask.start and id(p) not in taken and p.start not in sketch.masked)
-    found = next((p for p in before if p.noun not in ABSTRACT), None)
+    named = [p for p in before if p.noun not in ABSTRACT]
+    things = [p for p in named if lexicon.kind_of(p.noun) != "person"] if "it" in pronouns else named
+    found = next(iter(things or named), None)
     if found is not None:
         sketch.used.update(i for i in range(ask.start, sketch.end) if reading.lowers[i] in PRONOUNS)
     return found

@@ -11,7 +11,7 @@ from r4_ros.reasoner.calendar_words import CLAUSES, DAY_PARTS, DAYS, LONG_CLAUSE
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
 from r4_ros.reasoner.occasions import ORDINALS, VISITS, event_word, is_event, one_that, sighting
-from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
 
 QUESTION = frozenset("what where who which how did was were is are".split())
 BE = frozenset("is are was were be been 's 're".split())
@@ -148,6 +148,9 @@ def _at(reading: Reading, i: int) -> Mention | None:
         return None
     start = i if bare else i + 1
     moment = clock(reading, start)
+    faced = moment is not None and lowers[moment[1] - 1] == "o'clock" and EGO_WORDS & set(lowers)
+    if faced and not any(w.tag == "VBD" for w in reading.words):
+        return None  # 'the first object I run into at 8 o'clock'
     if moment is None or (lowers[moment[1] - 1] == "o'clock" and lowers[moment[1] : moment[1] + 1] == ("of",)):
         return None
     if _counts_things(reading, moment[1]):
@@ -168,6 +171,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     asker = op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and verb is not None
     if asker and verb is not None and (verb.tag == "VBP" or verb.lower in ("sit", "stand", "face")):
         return None  # where the asker imagines to be, not when
+    if op is TemporalOp.WHILE and reading.words[begin].tag == "VBG" and reading.lowers[i - 2 : i] == ("you", "see"):
+        return None  # 'the wall you see when leaving the bedroom'
     if op is TemporalOp.BEFORE and reading.lowers[i] in ("until", "till") and _commands(reading):
         return None  # 'reverse until the pillar is on your left'
     acts = verb is not None and verb.tag.startswith("VB")

@@ -36,6 +36,7 @@ class Word:
 def mended(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
     """Tags that a small model gets wrong in questions, put right by what the words around them ask for."""
     right = [replace(w, tag="NN") if _is_nominal(tokens, w) or _is_no_verb(tokens, w) else w for w in tokens]
+    right = [replace(w, tag="NN") if _is_container(tokens, w) else w for w in right]
     right = [replace(w, tag="NNS") if w.tag == "VBZ" and w.dep in NOMINAL else w for w in right]
     listed = [w.tag in ("NN", "VBG") and w.dep == "amod" and tokens[w.i + 1].lower == "," for w in tokens[:-1]]
     right = [
@@ -58,7 +59,15 @@ def _is_nominal(tokens: tuple[Word, ...], word: Word) -> bool:
         or tokens[word.i - 1].tag not in DETERMINER_TAGS
     ):
         return False
+    if word.tag == "JJR" and tokens[min(word.i + 1, len(tokens) - 1)].lower in ("of", "one"):
+        return False  # 'the smaller of the two'
     return word.i + 1 == len(tokens) or tokens[word.i + 1].tag not in MODIFIER_TAGS
+
+
+def _is_container(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'what colour is the soda can': no modal, as nothing follows that it could govern."""
+    closes = word.i + 1 == len(tokens) or tokens[word.i + 1].tag in (".", ",", "IN", ":")
+    return word.tag == "MD" and word.lower == "can" and word.i > 0 and closes
 
 
 def _is_listed(tokens: tuple[Word, ...], word: Word) -> bool:

@@ -170,6 +170,22 @@ What time was it when you last saw the dog? | when dog | | | last
 Did anybody move the kettle? | verify kettle location | | | change
 How many times did Eric throw the ball? | count ball | | |
 Did the mural change colour? | verify mural other | | | change
+What color is the soda can? | attribute soda can color | | |
+What's written on the whiteboard in the office? | attribute whiteboard text | target in office | |
+What does the note on the fridge say? | attribute note text | target on fridge | |
+Show me the way to the canteen | navigate canteen | | |
+In which of the drawers is the tape measure? | locate tape measure | | |
+Next to what is the printer? | locate printer | | |
+Which room is the coldest? | identify room | | other max - |
+Is the smaller of the two suitcases still under the stairs? | verify suitcase location | | size min - | now
+The tallest tree behind the house, is it red? | verify tree color | target behind house | height max - |
+When I'm sitting in the armchair, is the lamp on my left or my right? | choose lamp location | ego in armchair | |
+Somebody left a scarf on the hook. What colour is it? | attribute scarf color | target on hook | |
+Am I in the bedroom? | verify location | | |
+Is the sink behind me attached to the wall or is it standing by itself? | choose sink other | target behind ego | |
+Is the toilet seat up or down to my left? | choose toilet seat other | target left_of ego | |
+Where have the shredder and the laminator been? | locate shredder and laminator | | |
+Are there as many forks as knives on the table? | compare fork other | knife on table; target on table | |
 """
 
 
