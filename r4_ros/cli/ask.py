@@ -54,6 +54,7 @@ def ask(
     lm_fallback: language.Fallback = "rules",
     ros: Annotated[bool, typer.Option("--ros", help="ask the running reasoner node instead of a file")] = False,
     namespace: Annotated[str, typer.Option(help="of the running reasoner, with --ros")] = "",
+    go: Annotated[bool, typer.Option("--go", help="with --ros: Nav2 drives the robot to the place answered")] = False,
 ) -> None:
     """Ask what was seen, where, when and by whom: "where is the mug", "what was moved", "what is on the table"."""
     asked = Question(
@@ -69,8 +70,10 @@ def ask(
     if ros:
         if planner != "rules":
             raise InvalidArgument("with --ros the running node's parameter `planner` says who reads questions")
-        _session(asked, _over_ros(namespace, now), as_json, trace)
+        _session(asked, _over_ros(namespace, now, go), as_json, trace)
         return
+    if go:
+        raise InvalidArgument("--go drives a running robot: it needs --ros")
     with _open(db, embedder) as library:
         _session(asked, _from_file(library, now, config), as_json, trace)
 
@@ -98,7 +101,7 @@ def _from_file(library: Library, now: str, config: ReasonerConfig) -> Callable[[
     return lambda question: reasoner.answer(replace(question, now_ns=now_ns))
 
 
-def _over_ros(namespace: str, now: str) -> Callable[[Question], Answer]:
+def _over_ros(namespace: str, now: str, go: bool) -> Callable[[Question], Answer]:
     from dataclasses import replace
 
     try:
@@ -113,7 +116,10 @@ def _over_ros(namespace: str, now: str) -> Callable[[Question], Answer]:
 
     def ask(question: Question) -> Answer:
         with Asker(namespace) as asker:
-            return asker.ask(replace(question, now_ns=now_ns))
+            answer = asker.ask(replace(question, now_ns=now_ns))
+            if go:
+                print(asker.drive(answer, question.ego_agent), file=sys.stderr)
+            return answer
 
     return ask
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from r4_ros.cli import language
+from r4_ros.cli.evaluate_collaboration import collaboration
 from r4_ros.cli.evaluate_sim import sim
 
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
@@ -22,6 +23,7 @@ def register(app: typer.Typer) -> None:
     group.command("decompose")(decompose)
     group.command("memory")(memory)
     group.command("sim")(sim)
+    group.command("collaboration")(collaboration)
     app.add_typer(group, name="eval")
 
 

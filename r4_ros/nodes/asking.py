@@ -1,23 +1,35 @@
-"""Asking the running reasoner from a process that is no node: calls of its QueryMemory service."""
+"""Asking the running reasoner from a process that is no node, and driving to what it found."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 import rclpy
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import PoseStamped
+from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
 from r4_ros import srv
 from r4_ros.core.errors import DeadlineExceeded, NotReady
-from r4_ros.core.model import Answer, Question
+from r4_ros.core.model import Answer, Query, Question, Vec3
 from r4_ros.nodes.clients import FIRST_TRY_S, error_of
+from r4_ros.nodes.convert import pose_from_msg, pose_to_msg
 from r4_ros.nodes.convert_answers import answer_from_msg, fill_question
+from r4_ros.nodes.convert_queries import query_to_request
+from r4_ros.nodes.navigate import action_type, goal_of
 from r4_ros.nodes.transport import prepare
 
+_ENDED = {
+    GoalStatus.STATUS_SUCCEEDED: "The robot is there.",
+    GoalStatus.STATUS_CANCELED: "The drive was cancelled.",
+    GoalStatus.STATUS_ABORTED: "Nav2 gave up: the robot isn't there.",
+}
 GRACE_S = 5.0  # discovery and transport, beside the reasoner's own deadline
 
 
@@ -52,7 +64,7 @@ class Asker:
         """
         until = time.monotonic() + question.deadline_s + GRACE_S
         self.find(until)
-        response = self._first_reply(fill_question(srv.QueryMemory.Request(), question), until)
+        response = self._first_reply(self._client, fill_question(srv.QueryMemory.Request(), question), until)
         error = error_of(response.outcome)
         if error is not None:
             raise error
@@ -65,12 +77,59 @@ class Asker:
                 raise NotReady(f"nobody offers {self._client.srv_name}: is the reasoner node active? `r4 up` starts it")
             self._executor.spin_once(timeout_sec=0.05)
 
-    def _first_reply(self, request: Any, until: float) -> Any:
+    def drive(self, answer: Answer, ego_agent: str, action: str = "navigate_to_pose") -> str:
+        """Send the robot to what was found, and wait till it is there; gives a sentence on how it ended.
+
+        Raises InvalidArgument where the answer is no place, Unavailable without nav2_msgs, NotReady where nobody
+        offers the action or it refuses the goal.
+        """
+        kind = action_type()
+        frame, pose = goal_of(answer, self._ego(ego_agent, answer))
+        client = ActionClient(self._node, kind, action)
+        try:
+            if not self._spin_until(client.server_is_ready, GRACE_S):
+                raise NotReady(f"nobody offers the action {action}: is Nav2 active?")
+            goal = kind.Goal(pose=PoseStamped(pose=pose_to_msg(pose)))
+            goal.pose.header.frame_id = frame
+            handle = self._result_of(client.send_goal_async(goal))
+            if not handle.accepted:
+                raise NotReady(f"{action} refused the goal at {pose.position[0]:.2f}, {pose.position[1]:.2f}")
+            try:
+                status = self._result_of(handle.get_result_async()).status
+            except KeyboardInterrupt:
+                self._result_of(handle.cancel_goal_async())
+                raise
+        finally:
+            client.destroy()
+        return _ENDED.get(status, f"The drive ended with status {status}.")
+
+    def _ego(self, ego_agent: str, answer: Answer) -> Vec3 | None:
+        """Where the robot is, in the map that the answer is in; None where the memory doesn't say."""
+        client = self._node.create_client(srv.Retrieve, "memory/retrieve")
+        if not self._spin_until(client.service_is_ready, GRACE_S):
+            return None
+        query = query_to_request(Query(ego_agent=ego_agent, limit=1))
+        found = self._first_reply(client, query, time.monotonic() + GRACE_S)
+        same_map = bool(answer.evidence) and found.has_ego and found.ego_map_id == answer.evidence[0].map_id
+        return pose_from_msg(found.ego.pose).position if same_map else None
+
+    def _spin_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        until = time.monotonic() + timeout_s
+        while not condition() and time.monotonic() < until:
+            self._executor.spin_once(timeout_sec=0.05)
+        return condition()
+
+    def _result_of(self, future: Any) -> Any:
+        while not future.done():
+            self._executor.spin_once(timeout_sec=0.1)
+        return future.result()
+
+    def _first_reply(self, client: Any, request: Any, until: float) -> Any:
         """A request is repeated, as the first reply after discovery may be lost."""
         pause_s = FIRST_TRY_S
         futures: list[Any] = []
         while time.monotonic() < until:
-            futures.append(self._client.call_async(request))
+            futures.append(client.call_async(request))
             again = min(until, time.monotonic() + pause_s)
             while time.monotonic() < again:
                 self._executor.spin_once(timeout_sec=0.05)
@@ -78,4 +137,4 @@ class Asker:
                     if future.done():
                         return future.result()
             pause_s *= 2
-        raise DeadlineExceeded(f"{self._client.srv_name} didn't reply in time")
+        raise DeadlineExceeded(f"{client.srv_name} didn't reply in time")

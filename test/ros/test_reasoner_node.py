@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
-import numpy as np
 from action_msgs.msg import GoalStatus
 from chat_double import chat_double, fails, says
+from filled import fill
 from rclpy.action import ActionClient
 
 from r4_ros import action, msg, srv
@@ -31,32 +31,7 @@ from r4_ros.reasoner.answer import Reasoner
 
 pytestmark = pytest.mark.ros
 SECOND = m.NS_PER_S
-OLD = 1_700_000_000 * SECOND
 QUESTIONS = ("Where is the cup?", "How many books are there?", "Is there a bed?", "When was the cup last seen?")
-
-
-def fill(memory: MemoryNode, start_ns: int = OLD) -> None:
-    for sequence in range(1, 6):
-        observations = tuple(
-            m.Observation(i, label, m.Box(m.Pose((x, 0.2, 2.0)), (0.1, 0.1, 0.1)), attributes=(("color", "red"),))
-            for i, (label, x) in enumerate([("cup", 0.0), ("book", 0.7), ("book", -0.7)])
-        )
-        memory.library.ingest(
-            m.Frame(
-                "robot",
-                "camera",
-                "w",
-                sequence,
-                0,
-                start_ns + sequence * SECOND,
-                "home",
-                "map",
-                "optical",
-                m.Pose((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5)),
-                m.View(1.0, 0.8, 0.1, 5.0, np.full((4, 4), 4.0, np.float32)),
-                observations=observations,
-            )
-        )
 
 
 @pytest.fixture

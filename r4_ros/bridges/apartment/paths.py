@@ -13,10 +13,10 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from r4_ros.bridges.apartment.scene import DOORWAYS, EXTENT, ROOMS, WALL, Thing
+from r4_ros.bridges.apartment.scene import DOORWAYS, EXTENT, ROOMS, WALL, Thing, room_at
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import bounds
-from r4_ros.core.model import FloatArray
+from r4_ros.core.model import FloatArray, Vec3
 
 CELL = 0.05
 RADIUS = 0.22
@@ -67,6 +67,38 @@ class Floor:
         cells = self._cells(np.asarray(points, float))
         result: FloatArray = self._clearance[cells[:, 0], cells[:, 1]]
         return result
+
+    def way_to_any(self, start: tuple[float, float], goals: FloatArray) -> FloatArray | None:
+        """The way to the goal [n, 2] that is the nearest to drive to, as ``way``; None where none can be reached.
+
+        A start closer to something than planned ways are is left first, for the nearest roomy place.
+        """
+        if not len(goals):
+            return None
+        roomy = self._roomy()
+        free = roomy[np.argmin(np.hypot(*(roomy - np.array(start)).T))]
+        (i, j), cells = self._cells(free[None])[0], self._cells(goals)
+        columns = self._clearance.shape[1]
+        costs = dijkstra(self._graph, indices=int(i * columns + j))[cells[:, 0] * columns + cells[:, 1]]
+        best = int(np.argmin(costs))
+        if not np.isfinite(costs[best]):
+            return None
+        way = self.way((float(free[0]), float(free[1])), (float(goals[best, 0]), float(goals[best, 1])))
+        return way if self.clearance([start])[0] >= RADIUS + MARGIN else np.concatenate([[start], way])
+
+    def standing_room(self, low: Vec3, high: Vec3, reach: float) -> FloatArray:
+        """Roomy places [n, 2] within ``reach`` of a box (its corners), in the box's room."""
+        points = self._roomy()
+        gap = np.maximum(np.maximum(np.array(low[:2]) - points, points - np.array(high[:2])), 0)
+        near = points[np.hypot(gap[:, 0], gap[:, 1]) <= reach]
+        room = room_at((low[0] + high[0]) / 2, (low[1] + high[1]) / 2)
+        found: FloatArray = near[[room_at(float(x), float(y)) == room for x, y in near]]
+        return found
+
+    def _roomy(self) -> FloatArray:
+        """Centres [n, 2] of the cells where a robot has some air around it."""
+        centres: FloatArray = (np.argwhere(self._clearance >= RADIUS + MARGIN) + 0.5) * CELL + np.array(EXTENT[:2])
+        return centres
 
     def way(self, start: tuple[float, float], goal: tuple[float, float]) -> FloatArray:
         """A smooth way [n, 2] with points a few cm apart. Raises InvalidArgument when there is none."""

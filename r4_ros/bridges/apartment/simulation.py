@@ -122,7 +122,7 @@ class Simulation:
         """All frames in the order of their stamps; the robots take turns. Fills ``truth_log`` as it goes."""
         self._truth.frames.clear()
         for t, robot in self._schedule():
-            yield self._frame(robot, t)
+            yield self.frame(robot, t)
 
     def truth(self, stamp_ns: int) -> list[Standing]:
         """Everything that is in the apartment at a stamp."""
@@ -161,7 +161,8 @@ class Simulation:
         times = [(i * period + k * shift, robot) for i in range(count) for k, robot in enumerate(self.robots)]
         return [(t, robot) for t, robot in times if t < self.duration_s]
 
-    def _frame(self, robot: Robot, t: float) -> SimFrame:
+    def frame(self, robot: Robot, t: float) -> SimFrame:
+        """The frame that a robot takes at a time of the run; the truth's log has it, too."""
         stamp_ns = START_NS + round(t * NS_PER_S)
         base = robot.base_in_map(t)
         sensor = compose(base, SENSOR_IN_BASE)

@@ -90,7 +90,7 @@ def feed_unrendered(
 ) -> Iterator[Frame]:
     """Drive the robots into a memory; gives each frame record after it was stored."""
     library.set_regions(simulation.regions)
-    sensors = {robot.agent_id: _Sensor(robot.agent_id, simulation, embedder) for robot in simulation.robots}
+    sensors = {robot.agent_id: Sensor(robot.agent_id, simulation, embedder) for robot in simulation.robots}
     for frame in frames:
         entries = [e for e in library.entries_near(frame.agent_id, ENTRIES_NEAR) if e.map_id == MAP_ID]
         record = sensors[frame.agent_id].record(frame, entries, perceive)
@@ -98,7 +98,7 @@ def feed_unrendered(
         yield record
 
 
-class _Sensor:
+class Sensor:
     """One robot's recogniser, which knows what things are."""
 
     def __init__(self, agent_id: str, simulation: Unrendered, embedder: Embedder | None) -> None:
