@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from r4_ros.bridges.bag import Bag
 from r4_ros.bridges.examination import NAMES, Examination, Finding, Level
 from r4_ros.bridges.recording import ROLE_TYPES, Recording, Topic, listing
+from r4_ros.bridges.sources import FolderOptions, open_recording
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, InvalidArgument, RefusalReason
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.ports import Segmenter
 
 
-def open_bag(path: Path, chosen: Mapping[str, str]) -> tuple[Bag | None, list[Finding]]:
+def open_examined(
+    path: Path, chosen: Mapping[str, str], options: FolderOptions
+) -> tuple[Recording | None, list[Finding]]:
     """The recording, or None and why it can't be read."""
     try:
-        return Bag(path, chosen), []
+        return open_recording(path, chosen, options), []
     except InvalidArgument as error:
         return None, [Finding(Level.ERROR, "recording", str(error))]
 
 
 def examine(
-    bag: Bag,
+    bag: Recording,
     config: PerceptionConfig,
     segmenter: Segmenter | None,
     duration_s: float,
@@ -58,7 +60,7 @@ def _feed(exam: Examination, bag: Recording, duration_s: float, progress: Callab
             progress(count)
 
 
-def _missing(exam: Examination, topics: list[Topic], known: Mapping[str, str]) -> list[Finding]:
+def _missing(exam: Examination, topics: Sequence[Topic], known: Mapping[str, str]) -> list[Finding]:
     """Roles without any topic, with the topics that might do."""
     found: list[Finding] = []
     for role in exam.inputs:

@@ -62,6 +62,10 @@ class Recording(Protocol):
         """What it is called, for messages."""
 
     @property
+    def topics(self) -> Sequence[Topic]:
+        """All that it has."""
+
+    @property
     def roles(self) -> Mapping[str, Topic]:
         """The topic of each role that it has."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,11 @@ class RgbdFolder:
         return self.path.name
 
     @property
+    def topics(self) -> Sequence[Topic]:
+        """What the folder is played as."""
+        return tuple(TOPICS.values())
+
+    @property
     def roles(self) -> Mapping[str, Topic]:
         """The topics that the folder is played on."""
         return TOPICS
@@ -101,16 +107,29 @@ class RgbdFolder:
         return Recorded(stamp_ns, role, topic, raw, lambda: message, None if role == "tf" else stamp_ns)
 
     def _image(self, item: _Item) -> Recorded:
+        """The image at a stamp; ``decode`` raises InvalidArgument for a file that can't be read, as a bag's does."""
         assert item.file is not None
         header = self._header(item.stamp_ns, item.frame)
-        if item.role == "depth":
-            return self._recorded("depth", item.stamp_ns, self._depth_image(item.file, header))
+        make = self._depth_image if item.role == "depth" else self._color_image
         try:
-            data = np.fromfile(item.file, np.uint8)
+            return self._recorded(item.role, item.stamp_ns, make(item.file, header))
+        except InvalidArgument as error:
+            empty = self._recorded(item.role, item.stamp_ns, self._empty(item.role, header))
+            return replace(empty, decode=partial(_fail, error))
+
+    def _color_image(self, file: Path, header: Any) -> Any:
+        try:
+            data = np.fromfile(file, np.uint8)
         except OSError as error:
-            raise InvalidArgument(f"{item.file} can't be read: {error}") from error
-        form = "jpeg" if item.file.suffix.lower() in (".jpg", ".jpeg") else "png"
-        return self._recorded("color", item.stamp_ns, self._type(COMPRESSED)(header=header, format=form, data=data))
+            raise InvalidArgument(f"{file} can't be read: {error}") from error
+        form = "jpeg" if file.suffix.lower() in (".jpg", ".jpeg") else "png"
+        return self._type(COMPRESSED)(header=header, format=form, data=data)
+
+    def _empty(self, role: str, header: Any) -> Any:
+        none = np.zeros(0, np.uint8)
+        if role == "color":
+            return self._type(COMPRESSED)(header=header, format="png", data=none)
+        return self._type(IMAGE)(header=header, height=0, width=0, encoding="32FC1", is_bigendian=0, step=0, data=none)
 
     def _depth_image(self, file: Path, header: Any) -> Any:
         units = cv2.imread(str(file), cv2.IMREAD_UNCHANGED)
@@ -167,6 +186,10 @@ class RgbdFolder:
             header=self._header(stamp_ns, "map"), child_frame_id=CAMERA_FRAME, transform=transform
         )
         return self._type(TF)(transforms=[stamped])
+
+
+def _fail(error: InvalidArgument) -> Any:
+    raise error
 
 
 def is_tum(path: Path) -> bool:
@@ -281,7 +304,10 @@ def _checked(values: Sequence[float], size: tuple[int, int]) -> Intrinsics:
 
 
 def _rows(file: Path, columns: int) -> list[list[str]]:
-    lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+    try:
+        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"{file} can't be read: {error}") from error
     rows = [line for line in lines if line and not line[0].startswith("#")]
     for row in rows:
         if len(row) < columns:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from r4_ros.cli.replay import TOPIC_OPTIONS, params_of, topic_option
 
 if TYPE_CHECKING:
     from r4_ros.bridges.examination import Examination, Finding
+    from r4_ros.bridges.sources import FolderOptions
     from r4_ros.core.config import PerceptionConfig
     from r4_ros.core.ports import Segmenter
 
@@ -32,7 +34,8 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     recording: Annotated[
-        Path | None, typer.Argument(help="rosbag2 folder, .mcap or .db3 file; without it: the robot beside us")
+        Path | None,
+        typer.Argument(help="rosbag2 folder, .mcap or .db3 file, folder of RGB-D frames; without it: the robot here"),
     ] = None,
     seconds: Annotated[float, typer.Option(help="how long to listen; how much of a recording to read (0: all)")] = 10.0,
     namespace: Annotated[str, typer.Option(help="the robot's namespace")] = "",
@@ -41,6 +44,10 @@ def doctor(
     detector: Annotated[Path | None, typer.Option(help="ONNX detector to try")] = None,
     segmenter: Annotated[str, typer.Option(help="what finds things; default: as for the nodes or r4 replay")] = "",
     legend: Annotated[Path | None, typer.Option(help="names of the label image's ids, JSON or YAML")] = None,
+    intrinsics: Annotated[str, typer.Option(help="folders: fx,fy,cx,cy in pixels")] = "",
+    depth_intrinsics: Annotated[str, typer.Option(help="folders: of depth, where they differ")] = "",
+    fps: Annotated[float, typer.Option(help="numbered frames: rate")] = 30.0,
+    up: Annotated[str, typer.Option(help="folders: axis that points up; auto: as the cameras stand")] = "auto",
     color_topic: Annotated[str, topic_option("color")] = "",
     depth_topic: Annotated[str, topic_option("depth")] = "",
     cloud_topic: Annotated[str, topic_option("cloud")] = "",
@@ -65,7 +72,10 @@ def doctor(
         values["label_legend"] = str(legend)
     values.update(params_of(param or []))
     if recording is not None:
-        exam, found = _recording(recording, chosen, values, seconds)
+        from r4_ros.bridges.sources import FolderOptions
+
+        options = FolderOptions.of_texts(intrinsics, depth_intrinsics, fps, up)
+        exam, found = _recording(recording, chosen, options, values, seconds)
     else:
         exam, found = _robot(namespace, node, sim_time, chosen, values, seconds)
     failed = any(finding.level == 2 for finding in found)
@@ -77,15 +87,15 @@ def doctor(
 
 
 def _recording(
-    path: Path, chosen: dict[str, str], values: dict[str, Any], duration_s: float
+    path: Path, chosen: dict[str, str], options: FolderOptions, values: dict[str, Any], duration_s: float
 ) -> tuple[Examination | None, list[Finding]]:
-    from r4_ros.bridges.examine_bag import examine, open_bag
+    from r4_ros.bridges.examine_bag import examine, open_examined
     from r4_ros.core.config import PerceptionConfig, build
 
-    bag, found = open_bag(path, chosen)
+    bag, found = open_examined(path, chosen, options)
     if bag is None:
         return None, found
-    with bag:
+    with closing(bag):
         labels = "label" in bag.roles and "detector_model" not in values
         values.setdefault("segmenter", "label_image" if labels else "detector")
         values.setdefault("depth_source", "cloud" if "cloud" in bag.roles and "depth" not in bag.roles else "image")

@@ -76,11 +76,13 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """Build a memory from a recording; see ``register``."""
+    given = locals()
+    from r4_ros.bridges.sources import FolderOptions, open_recording
     from r4_ros.core.config import PerceptionConfig, build
 
-    given = locals()
     chosen = {role: given[f"{role}_topic"] for role in TOPIC_OPTIONS if given[f"{role}_topic"]}
-    source = _open(recording, chosen, _numbers(intrinsics), _numbers(depth_intrinsics), fps, up)
+    options = FolderOptions.of_texts(intrinsics, depth_intrinsics, fps, up)
+    source = open_recording(recording, chosen, options, wanted=("color", "depth", "color_info"))
     try:
         values: dict[str, Any] = {
             "agent_id": agent or socket.gethostname(),
@@ -107,15 +109,6 @@ def replay(
     print(json.dumps(result) if as_json else summary(result, "Where is the cup?"))
 
 
-def _numbers(text: str) -> list[float] | None:
-    from r4_ros.core.errors import InvalidArgument
-
-    try:
-        return [float(part) for part in text.split(",")] if text else None
-    except ValueError as error:
-        raise InvalidArgument(f"intrinsics '{text}': four numbers fx,fy,cx,cy are needed") from error
-
-
 def params_of(given: list[str]) -> dict[str, Any]:
     """Parameters by name, as the types of their defaults."""
     import yaml
@@ -134,30 +127,6 @@ def params_of(given: list[str]) -> dict[str, Any]:
         except yaml.YAMLError as error:
             raise InvalidArgument(f"--param '{text}': {value} is no value") from error
     return values
-
-
-def _open(
-    path: Path,
-    chosen: dict[str, str],
-    intrinsics: list[float] | None,
-    depth_intrinsics: list[float] | None,
-    fps: float,
-    up: str,
-) -> Recording:
-    from r4_ros.bridges.bag import Bag
-    from r4_ros.bridges.rgbd_folder import RgbdFolder, is_numbered, is_tum
-    from r4_ros.core.errors import InvalidArgument
-
-    if not path.exists():
-        raise InvalidArgument(f"there is no {path}")
-    if is_tum(path) or is_numbered(path):
-        return RgbdFolder(path, intrinsics, depth_intrinsics, fps, up)
-    if path.is_dir() and not (path / "metadata.yaml").is_file():
-        raise InvalidArgument(
-            f"{path} is no recording: it has no metadata.yaml (rosbag2), no rgb.txt, depth.txt and groundtruth.txt, "
-            "and no frame-*.depth.png. A recording that was cut off: give its .mcap or .db3 file itself"
-        )
-    return Bag(path, chosen, wanted=("color", "depth", "color_info"))
 
 
 def _segmenter(config: PerceptionConfig) -> Any:

@@ -129,13 +129,30 @@ def test_it_can_be_read_twice_and_by_role(tmp_path: Path) -> None:
         ("groundtruth.txt", "1.0 a 0 0 0 0 0 1", "number"),
         ("groundtruth.txt", "1.0 0 0 0 0 0 0 0", "rotation"),
         ("groundtruth.txt", "", "no pose"),
-        ("depth.txt", "1.0 depth/none.png", "depth"),
     ],
 )
 def test_broken_tum_folders_say_what_is_wrong(tmp_path: Path, file: str, text: str, words: str) -> None:
     (tum(tmp_path) / file).write_text(text + "\n")
     with pytest.raises(InvalidArgument, match=words):
         list(RgbdFolder(tmp_path, K).messages())
+
+
+def test_an_image_that_cannot_be_read_is_one_message_and_the_folder_goes_on(tmp_path: Path) -> None:
+    tum(tmp_path)
+    (tmp_path / "depth/1.png").write_bytes(b"nothing")
+    (tmp_path / "rgb/0.png").unlink()
+    with pytest.raises(InvalidArgument, match="color image"):
+        RgbdFolder(tmp_path, K)
+    write_image(tmp_path / "rgb/0.png", "color")
+    (tmp_path / "rgb/2.png").unlink()
+    broken = []
+    for recorded in RgbdFolder(tmp_path, K).messages(("color", "depth")):
+        try:
+            recorded.decode()
+        except InvalidArgument as error:
+            broken.append((recorded.role, recorded.header_ns, str(error)))
+    assert [(role, stamp) for role, stamp, _ in broken] == [("depth", 130_120_000_000), ("color", 130_200_001_000)]
+    assert "depth/1.png" in broken[0][2] and "rgb/2.png" in broken[1][2]
 
 
 def test_broken_numbered_folders_say_what_is_wrong(tmp_path: Path) -> None:
