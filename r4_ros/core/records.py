@@ -131,11 +131,12 @@ class Stay:
 
     interval: Interval
     anchor_id: int
-    box: Box  # in the anchor's frame
+    box: Box  # in the anchor's frame, along the map's axes when it was last seen
     position_covariance: Matrix3
     count: int
     whole: int = 0  # how many of them saw the whole silhouette
     revision: int = 0  # of the memory when the stay began
+    turned: Vec3 | None = None  # yaw in the box (rad), length and width (m) of the tighter upright box about its centre
 
 
 @dataclass(frozen=True, slots=True)

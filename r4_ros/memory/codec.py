@@ -14,7 +14,7 @@ from r4_ros.core.pose_array import PoseArray
 
 _VEC3, _POSE, _BOX, _MATRIX3 = struct.Struct("<3d"), struct.Struct("<7d"), struct.Struct("<10d"), struct.Struct("<9d")
 _SMALL_POSE, _SMALL_BOX, _SMALL_MATRIX3 = struct.Struct("<7f"), struct.Struct("<10f"), struct.Struct("<9f")
-_SYMMETRIC3 = struct.Struct("<6f")
+_SYMMETRIC3, _TURN = struct.Struct("<6f"), struct.Struct("<3f")
 
 
 def pack_vec3(v: Vec3) -> bytes:
@@ -63,6 +63,16 @@ def unpack_box(blob: bytes) -> Box:
     """What ``pack_box`` made, of either size."""
     v = (_BOX if len(blob) == _BOX.size else _SMALL_BOX).unpack(blob)
     return Box(Pose(v[:3], v[3:7]), v[7:])
+
+
+def pack_turn(turn: Vec3 | None) -> bytes | None:
+    """How a thing stands, in 12 bytes; None: along the map's axes."""
+    return None if turn is None else _TURN.pack(*turn)
+
+
+def unpack_turn(blob: bytes | None) -> Vec3 | None:
+    """What ``pack_turn`` made."""
+    return None if blob is None else cast(Vec3, _TURN.unpack(blob))
 
 
 def pack_exact_box(box: Box) -> bytes:

@@ -72,13 +72,15 @@ def from_json(values: dict[str, Any]) -> StoredEntry:
 
 def _stay_to_json(s: Stay) -> list[Any]:
     box = [*s.box.pose.position, *s.box.pose.orientation, *s.box.extent]
-    return [s.interval.start, s.interval.end, s.anchor_id, box, s.position_covariance, s.count, s.whole, s.revision]
+    where = [s.anchor_id, box, s.position_covariance]
+    return [s.interval.start, s.interval.end, *where, s.count, s.whole, s.revision, s.turned]
 
 
 def _stay_from_json(values: list[Any]) -> Stay:
-    start, end, anchor_id, box, covariance, count, whole, revision = values
+    start, end, anchor_id, box, covariance, count, whole, revision, *turned = values
+    turn = tuple(turned[0]) if turned and turned[0] else None
     placed = Box(Pose(tuple(box[:3]), tuple(box[3:7])), tuple(box[7:]))
-    return Stay(Interval(start, end), anchor_id, placed, tuple(covariance), count, whole, revision)
+    return Stay(Interval(start, end), anchor_id, placed, tuple(covariance), count, whole, revision, turn)
 
 
 def _vector_to_json(embedding: Embedding | None) -> list[str] | None:

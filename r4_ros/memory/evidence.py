@@ -76,7 +76,7 @@ class EvidenceMaker:
     def _one(
         self, entry: Entry, semantic: float, spatial: float, scene: Scene, map_frames: Mapping[str, str]
     ) -> Evidence:
-        box = self._index.box(stay_at(entry.stays, scene.place_ns))
+        box = self._index.shown_box(stay_at(entry.stays, scene.place_ns))
         sightings = until(entry.sightings, scene.now_ns)
         last_seen = sightings[-1].end - 1
         description, attributes = entry.description, current_attributes(entry.attributes)

@@ -12,6 +12,7 @@ from r4_ros.core.model import Box, Float32Array, FloatArray, Stay
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.columns import Columns, Mask, Slots
 from r4_ros.memory.cosines import best
+from r4_ros.memory.turns import turned
 from r4_ros.memory.zones import Narrow
 
 __all__ = ["Index", "Mask", "Slots"]
@@ -177,6 +178,10 @@ class Index(Columns):
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
         return Box(self.anchors.in_map(stay.anchor_id, stay.box.pose), stay.box.extent)
+
+    def shown_box(self, stay: Stay) -> Box:
+        """A stay's box in the map, turned as the thing stands where that is known."""
+        return turned(self.box(stay), stay.turned)
 
 
 def _portions(numbers: Slots) -> Iterator[Slots]:

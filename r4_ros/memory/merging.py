@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from r4_ros.core import intervals
-from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, transform_box, vec3
+from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, transform_box, vec3, yaw_of
 from r4_ros.core.model import (
     FOREVER,
     Box,
@@ -20,12 +21,14 @@ from r4_ros.core.model import (
     Pose,
     Presence,
     Stay,
+    Vec3,
 )
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import merged_histories
 from r4_ros.memory.observe import motion_of
 from r4_ros.memory.stays import same_size
 from r4_ros.memory.store import StoredEvent
+from r4_ros.memory.turns import Turn, kept, normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +141,19 @@ def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook, pieces: bool) -> St
         older,
         interval=Interval(min(older.interval.start, newer.interval.start), FOREVER),
         box=Box(compose(back, Pose(vec3((low + high) / 2))), vec3(high - low)),
+        turned=_turn(older, newer, [yaw_of(box.pose.orientation) for box in boxes], vec3(high - low)),
         position_covariance=_smaller(older, newer, anchors),
         count=older.count + newer.count,
         whole=older.whole + newer.whole,
     )
+
+
+def _turn(older: Stay, newer: Stay, yaws: Sequence[float], extent: Vec3) -> Turn | None:
+    """How the thing stands, by the one seen whole more often; None where that doesn't go with the size of both."""
+    stay, yaw = (older, yaws[0]) if older.whole >= newer.whole else (newer, yaws[1])
+    if stay.turned is None:
+        return None
+    return kept(normal((stay.turned[0] + yaw, *stay.turned[1:])), extent)
 
 
 def _smaller(older: Stay, newer: Stay, anchors: AnchorBook) -> Matrix3:

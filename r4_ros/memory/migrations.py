@@ -158,4 +158,5 @@ MIGRATIONS: tuple[Migration, ...] = (
             correction_no INTEGER PRIMARY KEY REFERENCES correction, slot INTEGER NOT NULL, sightings TEXT NOT NULL,
             parts TEXT NOT NULL, voided TEXT NOT NULL, added TEXT NOT NULL)""",
     ),
+    ("ALTER TABLE stay ADD COLUMN turned BLOB", "ALTER TABLE entry ADD COLUMN stay_turned BLOB"),
 )

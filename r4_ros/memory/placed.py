@@ -39,7 +39,7 @@ class Placer:
                 revision=entry.revision,
                 map_id=entry.map_id,
                 label=entry.label,
-                box=self._index.box(stay),
+                box=self._index.shown_box(stay),
                 position_covariance=covariance,
                 state=state_at(
                     entry.presence, entry.last_seen, now.get(entry.agent_id, entry.last_seen), self._in_view_s

@@ -51,7 +51,9 @@ def held(before: Entry, after: Entry) -> Entry:
     """A pinned entry after a sighting: seen and counted, but where it was."""
     pin, first = before.stays[-1], len(before.stays) - 1
     kept = (
-        replace(stay, anchor_id=pin.anchor_id, box=pin.box, position_covariance=pin.position_covariance)
+        replace(
+            stay, anchor_id=pin.anchor_id, box=pin.box, position_covariance=pin.position_covariance, turned=pin.turned
+        )
         for stay in after.stays[first:]
     )
     return after.evolve(stays=(*after.stays[:first], *kept))

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from r4_ros.core.model import FOREVER, Entry, Interval, Presence, Stay
-from r4_ros.memory.codec import pack_exact_box, pack_exact_matrix3, unpack_box, unpack_matrix3
+from r4_ros.memory.codec import pack_exact_box, pack_exact_matrix3, pack_turn, unpack_box, unpack_matrix3, unpack_turn
 from r4_ros.memory.sql import Database, Row
 from r4_ros.memory.store import EntryChange
 
@@ -20,7 +20,7 @@ Part = Stay | Interval | Presence
 Parts = Sequence[Part]
 
 _TABLES = {
-    "stay": "slot, n, start_ns, end_ns, anchor_id, box, covariance, count, whole, revision",
+    "stay": "slot, n, start_ns, end_ns, anchor_id, box, covariance, count, whole, revision, turned",
     "sighting": "slot, n, start_ns, end_ns",
     "presence": "slot, n, start_earliest_ns, start_ns, last_seen_ns, end_ns",
 }
@@ -34,7 +34,7 @@ _REPLACE = {
 COLUMNS = (
     "stays, stay_start_ns, stay_end_ns, stay_anchor, stay_box, stay_covariance, stay_count, stay_whole, stay_revision, "
     "sightings, sighting_start_ns, sighting_end_ns, presences, present_earliest_ns, present_start_ns, present_seen_ns, "
-    "present_end_ns"
+    "present_end_ns, stay_turned"
 )
 """Of the entry's row: how many of each there are, and the last one. The end of what is open is NULL."""
 _CHUNK = 500
@@ -62,13 +62,15 @@ def parts_row(entry: Entry) -> tuple[Any, ...]:
         present.start,
         present.last_seen,
         None if present.end == FOREVER else present.end,
+        pack_turn(stay.turned),
     )
 
 
 def last_parts(row: Row) -> tuple[Stay, Interval, Presence]:
     """What ``parts_row`` made a row of."""
     until, end = (FOREVER if row[i] is None else row[i] for i in (2, 16))
-    stay = Stay(Interval(row[1], until), row[3], unpack_box(row[4]), unpack_matrix3(row[5]), row[6], row[7], row[8])
+    place = unpack_box(row[4]), unpack_matrix3(row[5])
+    stay = Stay(Interval(row[1], until), row[3], *place, row[6], row[7], row[8], unpack_turn(row[17]))
     return stay, Interval(row[10], row[11]), Presence(row[13], row[14], row[15], end)
 
 
@@ -148,7 +150,8 @@ class Groups:
 
 def stay_of(row: Row) -> Stay:
     """The stay of a row of its table."""
-    return Stay(Interval(row[2], row[3]), row[4], unpack_box(row[5]), unpack_matrix3(row[6]), row[7], row[8], row[9])
+    place = unpack_box(row[5]), unpack_matrix3(row[6])
+    return Stay(Interval(row[2], row[3]), row[4], *place, row[7], row[8], row[9], unpack_turn(row[10]))
 
 
 def part_row(part: Part) -> Row:
@@ -166,6 +169,7 @@ def part_row(part: Part) -> Row:
         part.count,
         part.whole,
         part.revision,
+        pack_turn(part.turned),
     )
 
 

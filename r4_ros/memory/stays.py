@@ -1,10 +1,10 @@
 """Places: an observation in the map, and what it makes of the place where a thing stays. Pure functions.
 
-Boxes are kept aligned with the map's axes; a turned one is replaced by its bounds. Within a stay, boxes add up: what is
-seen outside of the known box makes it grow, by half of it at a time (all of it while little is known). Only views of
-the whole thing move its centre, by the covariances of both, and make the box shrink, slowly, and only across the line
-of sight, since of a thing's depth no single view shows the end. So a view that is cut off by the image border or by
-something in front neither shrinks nor pulls.
+Boxes are kept aligned with the map's axes; a turned one is replaced by its bounds, and how it stands is kept beside
+(``turns``). Within a stay, boxes add up: what is seen outside of the known box makes it grow, by half of it at a time
+(all of it while little is known). Only views of the whole thing move its centre, by the covariances of both, and make
+the box shrink, slowly, and only across the line of sight, since of a thing's depth no single view shows the end. So a
+view that is cut off by the image border or by something in front neither shrinks nor pulls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import compose, inverse, quat_conjugate, rotate, rotate_covariances, rotation_matrix
+from r4_ros.core.geometry import compose, inverse, quat_conjugate, rotate, rotate_covariances, rotation_matrix, yaw_of
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -36,6 +36,7 @@ from r4_ros.core.model import (
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.codec import single
+from r4_ros.memory.turns import Turn, averaged, kept, normal, turns_of
 
 _UNKNOWN_VARIANCE = 0.05**2
 _LEAST_VARIANCE = 0.01**2
@@ -54,6 +55,7 @@ class Seen:
     centre: Vec3
     extent: Vec3
     covariance: Matrix3
+    turned: Turn | None = None  # how its box stands in the map
 
     @property
     def whole(self) -> bool:
@@ -111,11 +113,12 @@ def place(observations: Sequence[Observation], sensor_in_map: Pose) -> list[Seen
     turn = rotation_matrix(sensor_in_map.orientation)
     boxes = [o.box for o in observations]
     centres = np.array([box.pose.position for box in boxes]) @ turn.T + sensor_in_map.position
-    axes = np.abs(turn @ rotation_matrices(np.array([box.pose.orientation for box in boxes])))
-    extents = (axes @ np.array([box.extent for box in boxes])[..., None])[..., 0]
+    axes = turn @ rotation_matrices(np.array([box.pose.orientation for box in boxes]))
+    extents = (np.abs(axes) @ np.array([box.extent for box in boxes])[..., None])[..., 0]
     covariances = rotate_covariances(turn, [o.position_covariance for o in observations])
-    rows = zip(observations, centres.tolist(), extents.tolist(), covariances, strict=True)
-    return [Seen(o, tuple(centre), tuple(extent), covariance) for o, centre, extent, covariance in rows]
+    turned = turns_of(axes, [box.extent for box in boxes])
+    rows = zip(observations, centres.tolist(), extents.tolist(), covariances, turned, strict=True)
+    return [Seen(o, tuple(centre), tuple(extent), covariance, turn) for o, centre, extent, covariance, turn in rows]
 
 
 def reach(config: MemoryConfig, extent: float) -> float:
@@ -148,6 +151,7 @@ def new_stay(seen: Seen, extent: Vec3, context: FrameContext) -> Stay:
         count=1,
         whole=int(seen.whole),
         revision=context.revision,
+        turned=kept(seen.turned, extent) if seen.whole else None,
     )
 
 
@@ -182,9 +186,23 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
             stay.count + 1,
             stay.whole + int(s.whole),
             stay.revision,
+            _turned(stay, s, box, context),
         )
         for stay, s, box, covariance in zip(stays, seen, boxes, _singles(fused), strict=True)
     ]
+
+
+def _turned(stay: Stay, seen: Seen, box: Box, context: FrameContext) -> Turn | None:
+    """How the thing stands after a sighting; None where that doesn't go with the aligned ``box`` that it has now."""
+    view, known = seen.turned if seen.whole else None, stay.turned
+    if known is None and view is None:
+        return None
+    if known is not None:
+        known = normal((known[0] + yaw_of(context.box(stay).pose.orientation), *known[1:]))
+    x, y = seen.centre[0] - context.sensor[0], seen.centre[1] - context.sensor[1]
+    far = max(math.hypot(x, y), 1e-9)
+    share = max(1 / (stay.whole + 1), _LEAST_GAIN)
+    return kept(averaged(known, view, share, (x / far, y / far)), box.extent)
 
 
 @dataclass(frozen=True, slots=True)

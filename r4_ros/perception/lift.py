@@ -13,13 +13,13 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import quat_conjugate, rotation_matrix
+from r4_ros.core.geometry import quat_conjugate, quat_from_yaw, quat_multiply, rotation_matrix, vec3
 from r4_ros.core.model import Box, Float32Array, FloatArray, Intrinsics, Matrix3, Pose, Quat, Vec3, Visibility
 from r4_ros.core.ports import Segment
 from r4_ros.perception.silhouette import Area, core, visibility_of, window_of
+from r4_ros.perception.turned import TRIM, turned_box
 
 MIN_EXTENT_M = 0.01
-TRIM = 2.0  # percent of the points cut off at each end of each axis
 GAP_SHARE, GAP_M = 0.35, (0.05, 0.3)  # a gap in depth parts what is behind: this share of the width, within limits
 MASK_ERROR_PX = 2.0
 MOST_POINTS = 600  # a box needs no more
@@ -65,9 +65,10 @@ def lift(
     area: Area,
     min_points: int,
 ) -> list[Lifted | None]:
-    """The segments' boxes in the sensor frame, their axes those of the map; None with fewer than ``min_points`` points.
+    """The segments' boxes in the sensor frame; None with fewer than ``min_points`` points.
 
-    depth: float32 [H, W] registered to the pinhole camera, 0 unknown. ``area``: see measured_area.
+    Boxes stand upright in the map, along its axes; that of a thing all in view is turned where that makes it clearly
+    smaller. depth: float32 [H, W] registered to the pinhole camera, 0 unknown. ``area``: see measured_area.
     """
     found: list[Lifted | None] = [None] * len(segments)
     samples = _sampled(segments, depth, camera, min_points)
@@ -77,8 +78,8 @@ def lift(
     kept = np.count_nonzero(keep, axis=1)
     to_map = rotation_matrix(sensor_orientation)
     points = _points(camera, samples, keep)
-    turned = np.tensordot(to_map.astype(np.float32), points, axes=1)
-    low, high = _robust_bounds(turned, kept)
+    in_map = np.tensordot(to_map.astype(np.float32), points, axes=1)  # seen from the camera's place
+    low, high = _robust_bounds(in_map, kept)
     extents = np.maximum(high - low, MIN_EXTENT_M)
     centres = ((low + high) / 2) @ to_map
     covariances = _covariances(points, kept, centres, extents, to_map, camera, samples.guessed)
@@ -90,9 +91,22 @@ def lift(
         index, count = samples.of[k], samples.counts[k]
         box = Box(Pose(cast(Vec3, tuple(centre)), aligned), cast(Vec3, tuple(extent)))
         visibility = visibility_of(segments[index], depth, area)
+        if visibility is Visibility.VISIBLE:
+            box = _turned(box, in_map[:2, k], float((low + high)[k, 2]) / 2, to_map)
         pixels = samples.rows[k, :count], samples.columns[k, :count]
         found[index] = Lifted(box, cast(Matrix3, tuple(covariance)), visibility, *pixels)
     return found
+
+
+def _turned(box: Box, ground: Float32Array, height: float, to_map: FloatArray) -> Box:
+    """The aligned box, or the turned one of its points on the ground [2, n]; ``height``: of its middle, as those."""
+    found = turned_box(ground, box.extent[:2])
+    if found is None:
+        return box
+    centre = to_map.T @ (*found.centre, height)
+    turn = quat_multiply(box.pose.orientation, quat_from_yaw(found.yaw))
+    size = (max(found.length, MIN_EXTENT_M), max(found.width, MIN_EXTENT_M), box.extent[2])
+    return Box(Pose(vec3(centre), turn), size)
 
 
 def depth_sigma(depth: FloatArray | float) -> FloatArray:
