@@ -108,6 +108,7 @@ class Ingest:
             events=tuple(events),
             merges=tuple(merges),
             absences=tuple(absences),
+            voided=tuple(working.voided),
         )
 
     def _work_in(
@@ -141,6 +142,8 @@ class Ingest:
                 if self._moves.may_link(stored.entry):
                     possible.append(slot)
             working.put(stored)
+            if stored.entry.moved_from:
+                self._moves.check(working, stored, context)
             slots.append(slot)
             events += happened
         for slot in possible:

@@ -9,7 +9,7 @@ from r4_ros.core.model import Embedding, Interval, Visibility
 from r4_ros.memory.codec import dump, unpack_pose, unpack_vector
 from r4_ros.memory.division_records import Division, KeptSighting
 from r4_ros.memory.sql import Database
-from r4_ros.memory.sql_rows import EVENT, event_row, observation_of
+from r4_ros.memory.sql_rows import EVENT, VOID, event_row, observation_of
 
 _SIGHTINGS = """SELECT f.frame_id, session, stamp_ns, anchor_id, sensor_in_anchor, slot, idx, label, box, covariance,
     visibility, confidence, track_id, description, attributes, image
@@ -61,7 +61,6 @@ class DivisionTable:
             self._file.execute("UPDATE entry SET merged_into = ? WHERE slot = ?", (d.to, slot))
         self._void(d.voided, True)
         self._file.execute_many(EVENT, [event_row(event) for event in d.events])
-        self._void([event.event.event_id for event in d.events], False)
 
     def take_back(self, correction_no: int) -> None:
         """All as it was before a division."""
@@ -92,5 +91,4 @@ class DivisionTable:
         )
 
     def _void(self, event_ids: Sequence[str], voided: bool) -> None:
-        rows = [(int(voided), event_id) for event_id in event_ids]
-        self._file.execute_many("UPDATE event SET voided = ? WHERE event_id = ?", rows)
+        self._file.execute_many(VOID, [(int(voided), event_id) for event_id in event_ids])

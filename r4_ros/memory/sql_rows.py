@@ -41,7 +41,8 @@ from r4_ros.memory.store import StoredEpisode, StoredEvent
 EVENT = """INSERT INTO event(event_id, kind, slot, label, stamp_ns, earliest_ns, latest_ns, anchor_id, place,
     from_anchor, from_place, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(event_id) DO UPDATE SET stamp_ns = excluded.stamp_ns, latest_ns = excluded.latest_ns,
-    anchor_id = excluded.anchor_id, place = excluded.place"""
+    anchor_id = excluded.anchor_id, place = excluded.place, voided = 0"""
+VOID = "UPDATE event SET voided = ? WHERE event_id = ?"
 
 
 def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from r4_ros.memory.sql import SET_META, Database
 from r4_ros.memory.sql_coverage import CoverageTable
 from r4_ros.memory.sql_episodes import EpisodeTable
 from r4_ros.memory.sql_history import History
-from r4_ros.memory.sql_rows import EVENT, event_row, observation_row, passed, stored_event, trail_record
+from r4_ros.memory.sql_rows import EVENT, VOID, event_row, observation_row, passed, stored_event, trail_record
 from r4_ros.memory.sql_upkeep import SqlUpkeep
 from r4_ros.memory.store import (
     AnchorRecord,
@@ -90,6 +90,7 @@ class SqlStore(SqlUpkeep):
         self._entries.keep_vectors(observation for observation, _ in change.observations)
         frame_id = change.frame.frame_id
         self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
+        self._file.execute_many(VOID, [(1, event_id) for event_id in change.voided])
         self._file.execute_many(EVENT, [event_row(event) for event in change.events])
         self._crops.add(change.crops, change.crop_budget)
         for merge in change.merges:

@@ -186,7 +186,7 @@ class FrameChange:
 
     observations: each with the slot of its entry (None: an ABSENT that meant nothing). ``known``: the frame was there.
     crops: pictures by their names; of all that are kept the oldest are dropped down to ``crop_budget`` bytes.
-    ``merges``: of entries as all else has left them.
+    ``merges``: of entries as all else has left them. ``voided``: ids of events that never happened.
     """
 
     revision: int
@@ -202,6 +202,7 @@ class FrameChange:
     merges: tuple[MergeChange, ...] = ()
     beliefs: tuple[BeliefRecord, ...] = ()
     absences: tuple[FoundAbsent, ...] = ()
+    voided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

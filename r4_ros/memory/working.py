@@ -48,6 +48,8 @@ class Working:
         self._next_slot = next_slot
         self._before: dict[int, StoredEntry | None] = {}  # None: new
         self._after: dict[int, StoredEntry] = {}
+        self.voided: list[str] = []
+        """Ids of events that, as it turns out, never happened."""
 
     def load(self, slots: Collection[int]) -> None:
         """Have these entries at hand, which this frame hasn't changed yet."""

@@ -1,10 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from r4_ros.core.model import AttributeValue
-from r4_ros.memory.attributes import agree, current_attributes, observe_attribute
+from r4_ros.memory.attributes import (
+    ESTABLISHED,
+    agree,
+    current_attributes,
+    in_common,
+    observe_attribute,
+    surely_agree,
+)
 
 
-def told(name: str, values: str) -> tuple[tuple[AttributeValue, ...], list[str]]:
+def told(name: str, values: Sequence[str]) -> tuple[tuple[AttributeValue, ...], list[str]]:
     """The history after one value a second, each a letter, and the changes."""
     history: tuple[AttributeValue, ...] = ()
     changes = []
@@ -37,8 +50,33 @@ def test_what_lasts_is_voted_for() -> None:
     assert current_attributes(both) == (("color", "a"), ("state", "open"))
 
 
-def test_histories_agree_where_a_usual_value_is_shared() -> None:
+def test_histories_agree_by_their_votes() -> None:
     gray, mixed, red = told("color", "aaaa")[0], told("color", "aabbb")[0], told("color", "ccccccca")[0]
     assert agree(gray, mixed) and not agree(gray, red) and not agree(mixed, red)
     assert agree(gray, ()) and agree(gray, told("material", "zzz")[0])
     assert agree(told("state", "x")[0], told("state", "y")[0]), "states say nothing of identity"
+    assert surely_agree(gray, gray) and surely_agree(gray, ()) and not surely_agree(gray, mixed)
+
+
+def test_a_colour_that_was_voted_now_and_then_is_not_the_things_colour() -> None:
+    """Yellow keys that looked red three times of ten aren't the red ones."""
+    yellow, red = told("color", "yyyyyyyrrr")[0], told("color", "rrrrr")[0]
+    assert in_common(yellow, red) == (pytest.approx(0.3), ESTABLISHED) and not agree(yellow, red)
+
+
+def test_few_votes_are_sure_only_where_all_are_the_same() -> None:
+    wavering = told("color", "yyyyr")[0]
+    once, twice, thrice = (told("color", "y" * n)[0] for n in (1, 2, 3))
+    assert [surely_agree(wavering, seen) for seen in (once, twice, thrice)] == [False, False, True]
+    assert surely_agree(told("color", "yyyy")[0], once) and agree(wavering, once)
+
+
+def test_spellings_are_one() -> None:
+    assert surely_agree(told("colour", ["GREY"])[0], told("color", ["gray"])[0])
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
+def test_agreement_is_mutual_and_what_is_sure_is_possible(one: list[str], other: list[str]) -> None:
+    a, b = told("color", one)[0], told("color", other)[0]
+    assert in_common(a, b) == in_common(b, a) and 0 <= in_common(a, b)[0] <= 1 == in_common(a, a)[0]
+    assert agree(a, b) or not surely_agree(a, b)
