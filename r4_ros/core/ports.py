@@ -19,7 +19,6 @@ from r4_ros.core.model import (
     Frame,
     Intrinsics,
     PlacedEntry,
-    Pose,
     Query,
     Question,
     Receipt,
@@ -132,13 +131,6 @@ class LanguageModel(Protocol):
 
     def close(self) -> None:
         """Free what it took."""
-
-
-class PoseSource(Protocol):
-    """Where a frame was at a stamp. Raises FrameRefused(NO_POSE) when it isn't known (yet)."""
-
-    def lookup(self, target: str, source: str, stamp_ns: int) -> Pose:
-        """Pose of the frame ``source`` in the frame ``target`` at that stamp."""
 
 
 class Memory(Protocol):

@@ -81,7 +81,14 @@ class AnchorCorrectable(Correctable):
             return Correction(agent_id, self._revision, 0)
         moving = self._mover.prepare(agent_id, anchors)
         with self._lock:
-            merges = self._mover.apply(moving, self.newest_stamp(agent_id), self._revision + 1, reason)
+            change = self._mover.plan(moving, self.newest_stamp(agent_id), self._revision + 1, reason)
+        merges = change.merges
+        if not merges:  # what queries may read in the store stays the same
+            self._mover.store(change)
+        with self._lock:
+            if merges:
+                self._mover.store(change)
+            self._mover.take(moving, change)
             self._said.hide()
             self._revision += 1
             removed = tuple(merge.merged.entry.entry_id for merge in merges)

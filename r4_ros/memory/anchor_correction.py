@@ -75,32 +75,22 @@ class AnchorCorrector:
         before, after = self._store.passed(agent_id, session, stamps.tolist())
         gap = after.stamps - before.stamps
         known = (before.anchors >= 0) & (after.anchors >= 0) & (gap <= LONGEST_GAP_NS)
-        kinds = [self._kind(number) for number in np.concatenate([before.anchors, after.anchors]).tolist()]
-        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
-        kind, kind_after = np.array([numbers[k] for k in kinds]).reshape(2, -1)
+        kind, kind_after = (self._anchors.kind_of(passed.anchors) for passed in (before, after))
         known &= kind == kind_after
         share = (stamps - before.stamps) / np.maximum(gap, 1)
         passed = self._in_path(before).interpolate(self._in_path(after), share)
         path = _Path(stamps, fixed, passed)
-        for key, number in numbers.items():
-            if (rows := known & (kind == number)).any():
-                yield key, path[rows]
-
-    def _kind(self, anchor_id: int) -> tuple[str, bool]:
-        anchor = self._anchors[anchor_id]
-        return anchor.map_id, anchor.pose_in_odom is not None
+        for number in np.unique(kind[known]).tolist():
+            yield self._anchors.kinds[number], path[known & (kind == number)]
 
     def _in_path(self, passed: Passed) -> PoseArray:
-        numbers, which = np.unique(passed.anchors, return_inverse=True)
-        anchors = PoseArray.of([self._anchors[number].in_path for number in numbers.tolist()])
-        return anchors[which].compose(passed.base_in_anchor)
+        return self._anchors.in_paths(passed.anchors).compose(passed.base_in_anchor)
 
     def _moved(self, agent_id: str, session: int, map_id: str, odometry: bool, path: _Path) -> list[Anchor]:
         anchors = [a for a in self._anchors.of(agent_id, session, map_id) if (a.pose_in_odom is not None) == odometry]
-        current = PoseArray.of([a.pose_in_map for a in anchors])
-        stamps = np.array([a.stamp_ns for a in anchors], np.int64)
-        in_path = PoseArray.of([a.in_path for a in anchors])
-        new = corrected(stamps, current, in_path, path.stamps, path.fixed, path.passed)
+        numbers = np.array([a.anchor_id for a in anchors], np.int64)
+        current, in_path = self._anchors.in_maps(numbers), self._anchors.in_paths(numbers)
+        new = corrected(self._anchors.stamps(numbers), current, in_path, path.stamps, path.fixed, path.passed)
         return _changed(anchors, current, new)
 
 

@@ -16,16 +16,18 @@ from r4_ros.core.geometry import compose, inverse, rotation_angle, rotation_matr
 from r4_ros.core.model import Anchor, FloatArray, Frame, Pose
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.store import AnchorRecord
+from r4_ros.memory.tables import Table
 
 _PORTION = 4096
 _NOISE = 1e-3
 """Metres and rad; a correction by less is none."""
 
+Numbers = npt.NDArray[np.int64]
 _Stream = tuple[str, str, int, str]
 
 
 class AnchorBook:
-    """All anchors by id (0, 1, 2 ...), with their map poses as arrays for placing many things at once."""
+    """All anchors by id (0, 1, 2 ...), with columns for placing, or moving, many at once."""
 
     def __init__(self, config: MemoryConfig, anchors: Iterable[AnchorRecord] = ()) -> None:
         self._config = config
@@ -33,8 +35,16 @@ class AnchorBook:
         self._anchors: list[Anchor] = []
         self._inverse: dict[int, Pose] = {}
         self._streams: dict[_Stream, list[tuple[int, int]]] = {}
-        self.rotations: FloatArray = np.zeros((64, 3, 3))
-        self.translations: FloatArray = np.zeros((64, 3))
+        self._columns = Table(
+            rotation=(np.float64, 9),
+            position=(np.float64, 3),
+            orientation=(np.float64, 4),
+            path=(np.float64, 7),
+            stamp=(np.int64, 0),
+            kind=(np.int32, 0),
+        )
+        self.kinds: list[tuple[str, bool]] = []
+        """Of anchors, by number: their map, and whether they have odometry."""
         for record in anchors:
             self.add(record)
 
@@ -49,14 +59,48 @@ class AnchorBook:
         anchor = record.anchor
         number = anchor.anchor_id
         assert number == len(self._anchors)
-        if number == len(self.translations):
-            self.rotations = np.concatenate([self.rotations, np.zeros_like(self.rotations)])
-            self.translations = np.concatenate([self.translations, np.zeros_like(self.translations)])
         self._anchors.append(anchor)
-        self.rotations[number] = rotation_matrix(anchor.pose_in_map.orientation)
-        self.translations[number] = anchor.pose_in_map.position
+        columns, pose = self._columns, anchor.pose_in_map
+        columns.extend(1)
+        columns["rotation"][number] = rotation_matrix(pose.orientation).ravel()
+        columns["position"][number], columns["orientation"][number] = pose.position, pose.orientation
+        columns["path"][number] = (*anchor.in_path.position, *anchor.in_path.orientation)
+        columns["stamp"][number], columns["kind"][number] = anchor.stamp_ns, self._kind(anchor)
         stream = (anchor.agent_id, record.camera, anchor.session, anchor.map_id)
         insort(self._streams.setdefault(stream, []), (anchor.stamp_ns, number))
+
+    def _kind(self, anchor: Anchor) -> int:
+        kind = (anchor.map_id, anchor.pose_in_odom is not None)
+        if kind not in self.kinds:
+            self.kinds.append(kind)
+        return self.kinds.index(kind)
+
+    @property
+    def rotations(self) -> FloatArray:
+        """Of all anchors in their maps, [n, 3, 3]."""
+        return self._columns["rotation"].reshape(-1, 3, 3)
+
+    @property
+    def translations(self) -> FloatArray:
+        """Where all anchors are in their maps, [n, 3]."""
+        return self._columns["position"]
+
+    def kind_of(self, numbers: Numbers) -> Numbers:
+        """By anchor, the place in ``kinds``."""
+        return np.asarray(self._columns["kind"][numbers], np.int64)
+
+    def stamps(self, numbers: Numbers) -> Numbers:
+        """Stamps of anchors, ns."""
+        return np.asarray(self._columns["stamp"][numbers])
+
+    def in_maps(self, numbers: Numbers) -> PoseArray:
+        """Poses of anchors in their maps."""
+        return PoseArray(self._columns["position"][numbers], self._columns["orientation"][numbers])
+
+    def in_paths(self, numbers: Numbers) -> PoseArray:
+        """Poses of anchors in what no correction changes (``Anchor.in_path``)."""
+        poses = self._columns["path"][numbers]
+        return PoseArray(poses[:, :3], poses[:, 3:])
 
     def hang(self, frame: Frame, session: int, map_id: str) -> tuple[Anchor, AnchorRecord | None]:
         """The latest anchor of the frame's camera not after its stamp; a new one, not yet added, where one is due."""
@@ -89,15 +133,16 @@ class AnchorBook:
             other._anchors[anchor.anchor_id] = anchor
         numbers = [anchor.anchor_id for anchor in anchors]
         poses = PoseArray.of([anchor.pose_in_map for anchor in anchors])
-        other.rotations, other.translations = self.rotations.copy(), self.translations.copy()
-        other.rotations[numbers], other.translations[numbers] = poses.rotations(), poses.positions
+        columns = other._columns = self._columns.with_own("rotation", "position", "orientation")
+        columns["rotation"][numbers] = poses.rotations().reshape(-1, 9)
+        columns["position"][numbers], columns["orientation"][numbers] = poses.positions, poses.orientations
         return other
 
     def take(self, other: AnchorBook) -> None:
         """Be as the other book, which was made of this one."""
         self.moves += 1
         self._anchors, self._inverse = other._anchors, other._inverse
-        self.rotations, self.translations = other.rotations, other.translations
+        self._columns = other._columns
 
     def latest(self, agent_id: str, map_id: str, stamp_ns: int) -> Anchor | None:
         """The agent's latest anchor in a map not after a stamp, of any camera."""
@@ -134,7 +179,7 @@ class AnchorBook:
         of n and in portions that stay in the processor's cache, three times as quick as by matrices.
         """
         centre, half = np.empty((len(points), 3)), np.empty((len(points), 3))
-        rotations = self.rotations.reshape(-1, 9)
+        rotations = self._columns["rotation"]
         for begin in range(0, len(points), _PORTION):
             part = slice(begin, begin + _PORTION)
             numbers = anchor_ids[part]

@@ -230,8 +230,8 @@ class Moving:
 class AnchorMover:
     """Moves anchors, on disk and in memory, and merges what thereby proves to be one.
 
-    All that takes its time is worked out beside what queries see, by ``prepare``; ``apply`` takes it over at once.
-    Nothing may be written in between.
+    All that takes its time is worked out beside what queries see, by ``prepare``; once it is stored, ``take`` lets them
+    see it at once. Nothing else may be written in between.
     """
 
     def __init__(
@@ -246,17 +246,21 @@ class AnchorMover:
         beside, slots = self._index.beside(self._anchors.moved(anchors), moved)
         return Moving(agent_id, anchors, beside, self._merger.pairs(beside, slots))
 
-    def apply(self, moving: Moving, stamp_ns: int, revision: int, reason: str) -> list[MergeChange]:
-        """Store it and let queries see it, all of it or nothing; gives the merges. The caller keeps queries out."""
+    def plan(self, moving: Moving, stamp_ns: int, revision: int, reason: str) -> AnchorChange:
+        """What to store, with the merges. The caller keeps queries out, since entries are read."""
         merges = self._merger.plan(moving.beside, moving.pairs, stamp_ns, revision, reason)
         before = tuple(self._anchors[anchor.anchor_id].pose_in_map for anchor in moving.anchors)
-        anchors = tuple(moving.anchors)
-        change = AnchorChange(moving.agent_id, reason, revision, anchors, before, tuple(merges))
+        return AnchorChange(moving.agent_id, reason, revision, tuple(moving.anchors), before, tuple(merges))
+
+    def store(self, change: AnchorChange) -> None:
+        """All of it or nothing; durable on return. Queries may go on meanwhile where there are no merges."""
         self._store.write_anchor_correction(change)
+
+    def take(self, moving: Moving, change: AnchorChange) -> None:
+        """Let queries see what is stored. The caller keeps them out."""
         self._anchors.take(moving.beside.anchors)
         self._index.take_places(moving.beside)
-        apply_merges(merges, self._index, self._cache)
-        return merges
+        apply_merges(change.merges, self._index, self._cache)
 
 
 def apply_merges(merges: Sequence[MergeChange], index: Index, cache: EntryCache) -> None:

@@ -44,7 +44,7 @@ class _Track:
 
 
 class Transforms(ABC):
-    """What a stream keeps transforms in, whoever keeps them; implements core.ports.PoseSource.
+    """What a stream keeps transforms in, whoever keeps them.
 
     A stamp that jumps back by more than ``reorder_s`` or ahead by more than an hour starts that frame's history anew,
     and so does another parent. Nothing is interpolated across a gap of more than ``max_gap_s``, nothing extrapolated.

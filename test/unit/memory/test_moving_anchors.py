@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from loops import Loop, shelf
 
 from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import StoreError
 from r4_ros.core.geometry import bounds, compose, transform_box
 from r4_ros.core.model import IDENTITY, Anchor, Box, Pose, Query
 from r4_ros.memory import merger as merger_module
@@ -149,6 +150,52 @@ def test_nothing_is_seen_of_a_correction_until_it_is_stored(
     assert seen == [before] and correction.removed
     after = memory.retrieve(Query(limit=99))
     assert after.revision == correction.revision and len(after.entries) == len(before.entries) - 1
+
+
+def test_queries_do_not_wait_for_a_correction_without_merges_to_be_stored(
+    memory: Any, robot: Any, thing: Any, monkeypatch: Any
+) -> None:
+    loop = Loop(robot, shelf(thing))
+    for frame in loop.frames():
+        memory.ingest(frame)
+    stamps, poses = loop.correction()
+    memory.correct_anchors("r1", stamps, poses)
+    before = memory.retrieve(Query(limit=99))
+    seen: list[Any] = []
+    write = memory._store.write_anchor_correction
+
+    def watched(*arguments: Any) -> None:
+        thread = threading.Thread(target=lambda: seen.append(memory.retrieve(Query(limit=99))))
+        thread.start()
+        thread.join(timeout=20)
+        write(*arguments)
+
+    monkeypatch.setattr(memory._store, "write_anchor_correction", watched)
+    correction = memory.correct_anchors("r1", stamps, [compose(SHIFTS[1], pose) for pose in poses])
+    assert seen == [before] and correction.anchors and not correction.removed
+    assert memory.retrieve(Query(limit=99)).revision == correction.revision > before.revision
+
+
+def test_a_correction_that_cannot_be_stored_changes_nothing(
+    memory: Any, robot: Any, thing: Any, monkeypatch: Any
+) -> None:
+    loop = Loop(robot, shelf(thing))
+    for frame in loop.frames():
+        memory.ingest(frame)
+    stamps, poses = loop.correction()
+    before = memory.retrieve(Query(limit=99))
+    for path in (poses, [compose(SHIFTS[1], pose) for pose in poses]):  # the first one with merges
+        with monkeypatch.context() as patched:
+            patched.setattr(memory._store, "write_anchor_correction", _full)
+            with pytest.raises(StoreError):
+                memory.correct_anchors("r1", stamps, path)
+        assert memory.retrieve(Query(limit=99)) == before
+        memory.correct_anchors("r1", stamps, path)
+        before = memory.retrieve(Query(limit=99))
+
+
+def _full(*_: Any) -> None:
+    raise StoreError("the disk is full")
 
 
 @given(numbers=st.lists(st.integers(0, 6), max_size=5, unique=True))
