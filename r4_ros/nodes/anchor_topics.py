@@ -15,7 +15,7 @@ from r4_ros.memory.library import Library
 from r4_ros.nodes import qos
 from r4_ros.nodes.base import Job, R4Node
 from r4_ros.nodes.convert_anchors import PathNodes, correction_from_msg, path_from_msg
-from r4_ros.nodes.rtabmap import PoseGraph, message_types
+from r4_ros.nodes.rtabmap import PoseGraph, StampAsker, message_types
 from r4_ros.nodes.worker import Worker
 
 
@@ -63,8 +63,11 @@ class AnchorTopics(R4Node[MemoryConfig]):
             self._writer.offer(lambda: self._work_in(topic, agent, agent, nodes))
 
     def _listen_to_rtabmap(self, agent: str, namespace: str) -> None:
-        graph_type, info_type = message_types()
+        graph_type, info_type, service = message_types()
         graph, topic = PoseGraph(), f"{namespace}/mapGraph"
+        clients = [self.client(service, f"{namespace}/{name}") for name in ("get_map_data", "rtabmap/get_map_data")]
+        asker = StampAsker(graph, clients, service.Request(global_map=True, optimized=True, graph_only=True))
+        self.subscribe(graph_type, topic, asker.ask, qos.EVENTS)
         self.subscribe(info_type, f"{namespace}/info", graph.hear, qos.EVENTS)
         self.subscribe(graph_type, topic, partial(self._on_graph, agent, topic, graph), qos.EVENTS)
 

@@ -1,18 +1,22 @@
 """rtabmap's pose graph as nodes that memory takes.
 
 ``mapGraph`` says where the base was at each of the graph's nodes, by id, and ``info`` when the newest one was made.
-Attributes are those of rtabmap_msgs (MapGraph: header, poses_id, poses; Info: header, ref_id), which need not be here.
+When older ones were made, rtabmap is asked (``get_map_data``): so a memory that was restarted knows them too, and ids
+that begin anew with a new map never meet stamps of an old one. Attributes are those of rtabmap_msgs for ROS 2, which
+need not be here: MapGraph: header, poses_id, poses; Info: header, ref_id; MapData: nodes; Node: id, stamp (s).
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.errors import InvalidArgument
-from r4_ros.core.model import Pose
+from r4_ros.core.model import NS_PER_S, Pose
 from r4_ros.nodes.convert import pose_from_msg, time_from_msg
 
 PathNodes = tuple[list[int], list[Pose]]
@@ -21,16 +25,20 @@ _SAME = 1e-4
 """Metres, and parts of a quaternion; less isn't worth a correction."""
 
 
-def message_types() -> tuple[Any, Any]:
-    """MapGraph and Info. Raises InvalidArgument where rtabmap_msgs isn't installed."""
+ASK_EVERY_S = 30.0
+
+
+def message_types() -> tuple[Any, Any, Any]:
+    """MapGraph, Info, and the service GetMap. Raises InvalidArgument where rtabmap_msgs isn't installed."""
     try:
         from rtabmap_msgs.msg import Info, MapGraph
+        from rtabmap_msgs.srv import GetMap
     except ImportError as error:
         raise InvalidArgument(
             "the parameter rtabmap is set, but rtabmap_msgs isn't installed: `sudo apt install "
             f"ros-$ROS_DISTRO-rtabmap-msgs`, or empty the parameter ({error})"
         ) from None
-    return MapGraph, Info
+    return MapGraph, Info, GetMap
 
 
 class PoseGraph:
@@ -48,6 +56,18 @@ class PoseGraph:
             self._stamps[int(info.ref_id)] = stamp
             if len(self._stamps) > MOST_NODES:
                 del self._stamps[next(iter(self._stamps))]
+
+    def hear_nodes(self, nodes: Iterable[Any]) -> None:
+        """Nodes of a MapData: their stamps, where ``info`` hasn't told them. The next graph counts as the first one."""
+        told = {int(node.id): round(node.stamp * NS_PER_S) for node in nodes if node.id > 0 and node.stamp > 0}
+        new = {node: stamp for node, stamp in told.items() if node not in self._stamps}
+        if new:
+            self._stamps = dict(list({**new, **self._stamps}.items())[-MOST_NODES:])
+            self._ids = {}
+
+    def unknown(self, graph: Any) -> frozenset[int]:
+        """Ids of a graph's nodes whose stamps aren't known."""
+        return frozenset(int(node) for node in graph.poses_id if node > 0 and int(node) not in self._stamps)
 
     def take(self, graph: Any, map_frame: str = "") -> PathNodes | None:
         """The nodes of a MapGraph, if it puts any elsewhere than the one before did; the first one always does.
@@ -81,3 +101,31 @@ class PoseGraph:
             return True
         new, old = np.array(both).T
         return bool((np.abs(values[new] - self._last[old]) > _SAME).any())
+
+
+class StampAsker:
+    """Asks rtabmap when the nodes of its graph were made, where that isn't known: once for the same ones, and seldom.
+
+    ``clients``: of its service under each name that it may have; ``request``: for the graph without pictures.
+    """
+
+    def __init__(
+        self, graph: PoseGraph, clients: Sequence[Any], request: Any, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._graph, self._clients, self._request, self._monotonic = graph, clients, request, monotonic
+        self._asked: frozenset[int] = frozenset()
+        self._not_before = -ASK_EVERY_S
+
+    def ask(self, message: Any) -> None:
+        """A MapGraph came: ask for what it lacks. The reply tells the graph; without one it is asked again later."""
+        unknown, now = self._graph.unknown(message), self._monotonic()
+        ready = next((client for client in self._clients if client.service_is_ready()), None)
+        if unknown <= self._asked or now < self._not_before or ready is None:
+            return
+        self._not_before = now + ASK_EVERY_S
+        ready.call_async(self._request).add_done_callback(lambda future: self._heard(unknown, future))
+
+    def _heard(self, unknown: frozenset[int], future: Any) -> None:
+        if future.exception() is None and future.result() is not None:
+            self._asked = unknown
+            self._graph.hear_nodes(future.result().data.nodes)

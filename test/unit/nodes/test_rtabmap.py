@@ -12,7 +12,7 @@ pytest.importorskip("geometry_msgs", reason="needs ROS 2's messages")
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import Pose
 from r4_ros.nodes import rtabmap
-from r4_ros.nodes.rtabmap import PoseGraph, message_types
+from r4_ros.nodes.rtabmap import ASK_EVERY_S, PoseGraph, StampAsker, message_types
 
 
 def header(stamp_s: int, frame: str = "map") -> Message:
@@ -77,3 +77,56 @@ def test_without_its_messages_it_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(__import__("sys").modules, "rtabmap_msgs.msg", None)
     with pytest.raises(InvalidArgument, match="rtabmap-msgs"):
         message_types()
+
+
+class Client:
+    """A service client; ``calls``: the callbacks that wait for a reply."""
+
+    def __init__(self, ready: bool = True) -> None:
+        self.ready, self.calls = ready, list[Any]()
+
+    def service_is_ready(self) -> bool:
+        return self.ready
+
+    def call_async(self, request: Any) -> Any:
+        assert request == "graph only"
+        return Message(add_done_callback=self.calls.append)
+
+    def reply(self, *nodes: tuple[int, float], error: Exception | None = None) -> None:
+        data = Message(nodes=[Message(id=node, stamp=stamp) for node, stamp in nodes])
+        self.calls.pop()(Message(exception=lambda: error, result=lambda: Message(data=data)))
+
+
+def test_a_memory_that_was_restarted_asks_when_the_nodes_were_made() -> None:
+    """What the SLAM corrected while it was down is taken over as soon as rtabmap says when its nodes were made."""
+    slam, absent, client, now = PoseGraph(), Client(ready=False), Client(), [0.0]
+    asker = StampAsker(slam, [absent, client], "graph only", lambda: now[0])
+    slam.hear(info(3, 103))
+    first = graph((1, 1.0), (2, 2.0), (3, 3.0))
+    asker.ask(first)
+    assert xs(slam.take(first)) == [(3, 3.0)] and len(client.calls) == 1 and not absent.calls
+    client.reply((1, 101.5), (2, 102.25), (3, 999.0), (9, 0.0))
+    stamps, _ = slam.take(first)
+    assert stamps == [101_500_000_000, 102_250_000_000, 103 * 10**9 + 5], "what info told is exact"
+    assert slam.take(first) is None
+    now[0] = 100.0
+    asker.ask(first)
+    assert not client.calls, "nothing is unknown"
+
+
+def test_it_asks_again_where_no_reply_came_but_seldom() -> None:
+    slam, client, now = PoseGraph(), Client(), [0.0]
+    asker = StampAsker(slam, [client], "graph only", lambda: now[0])
+    message = graph((1, 1.0), (2, 2.0))
+    asker.ask(message)
+    client.reply(error=RuntimeError("gone"))
+    asker.ask(message)
+    assert not client.calls
+    now[0] = ASK_EVERY_S
+    asker.ask(message)
+    client.reply((1, 101.0))
+    now[0] = 2 * ASK_EVERY_S
+    asker.ask(message)
+    assert not client.calls, "it was asked for node 2 and doesn't know it"
+    asker.ask(graph((1, 1.0), (2, 2.0), (3, 3.0)))
+    assert len(client.calls) == 1
