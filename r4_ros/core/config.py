@@ -295,6 +295,11 @@ class ReasonerConfig:
         choices=("off", "reflection", "lessons"),
         live=True,
     )
+    gate: bool = param(
+        True,
+        "which way, how far and 'do you see' of a thing in plain view now are answered without the memory",
+        live=True,
+    )
     stale_s: float = param(600.0, "present-tense answers from older sightings say STALE", unit="s", low=0.0, live=True)
 
 

@@ -9,10 +9,11 @@ from dataclasses import replace
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, R4Error, UnsupportedQuestion
 from r4_ros.core.lessons import Relax
-from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, TraceStep, Verdict
+from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, Retrieval, TraceStep, Verdict
 from r4_ros.core.ports import Advisor, Memory
 from r4_ros.reasoner import (
     explain,
+    gate,
     judge_compare,
     judge_duration,
     judge_time,
@@ -39,6 +40,7 @@ from r4_ros.reasoner.judge_kind import KINDS
 from r4_ros.reasoner.judge_place import PLACES
 from r4_ros.reasoner.judge_verify import left_place
 from r4_ros.reasoner.keys import Attribute, Form, Plan
+from r4_ros.reasoner.moments import Window
 from r4_ros.reasoner.planner import Planner
 from r4_ros.reasoner.refine import Relaxation, relaxations
 from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
@@ -78,6 +80,7 @@ def solve(
         deadline=deadline,
         stale_s=config.stale_s,
         experience=config.experience,
+        gate=config.gate,
         advisor=advisor,
     )
     plan: Plan | None = None
@@ -129,7 +132,12 @@ def _answer(run: Run, plan: Plan) -> Draft:
     if reason:
         raise UnsupportedQuestion(reason)
     plan = _with_purpose(plan)
-    probe = run.begin()
+    opening = run.gate and gate.may_open(plan)
+    probe = run.begin(gate.LOOK if opening else 1)
+    if opening:
+        at_sight = _at_sight(run, plan, probe)
+        if at_sight is not None:
+            return at_sight
     unclear = len(probe.ego_candidates) > 1 and not run.ego_agent and run.question.viewpoint is None
     if unclear and needs_ego(plan) and not plan.ego:
         who = wording.listed(sorted(probe.ego_candidates))
@@ -150,6 +158,16 @@ def _answer(run: Run, plan: Plan) -> Draft:
     if base.verdict is Verdict.NEVER_VISITED:
         return base
     return _refined(run, plan, base, found, unknown)
+
+
+def _at_sight(run: Run, plan: Plan, look: Retrieval) -> Draft | None:
+    """What the current view alone answers, by the gate; None: the memory must be asked."""
+    evidence = gate.in_view(plan, look, run.ego_agent, run.now_ns)
+    run.note("gate", "open: it is in view" if evidence else "closed: it isn't in view", len(evidence))
+    if not evidence:
+        return None
+    draft = JUDGES[plan.form](run, Found(plan, [evidence], look, Window()))
+    return draft if draft.verdict is Verdict.ANSWERED else None
 
 
 def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Found | None]:

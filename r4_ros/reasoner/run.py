@@ -81,6 +81,7 @@ class Run:
     deadline: float
     stale_s: float
     experience: str = "off"
+    gate: bool = True
     advisor: Advisor | None = None
     now_ns: int = 0
     regions: tuple[str, ...] = ()
@@ -106,15 +107,19 @@ class Run:
         left = self.remaining_s()
         started = time.monotonic()
         now_ns = self.now_ns if self.begun else self.question.now_ns
-        query = replace(query, now_ns=now_ns, ego_agent=ego or self.ego_agent if self.begun else "")
+        query = replace(query, now_ns=now_ns, ego_agent=ego or (self.ego_agent if self.begun else ""))
         found = self.memory.retrieve(replace(query, agents=query.agents or self.question.agents), left)
         self.note("retrieve", detail, len(found.entries), time.monotonic() - started)
         self.remaining_s()
         return found
 
-    def begin(self) -> Retrieval:
-        """Look at the memory: its newest stamp, regions and agents."""
-        probe = self.retrieve(Query(limit=1, order=Order.LAST_SEEN), "the memory: newest stamp, regions, agents")
+    def begin(self, limit: int = 1) -> Retrieval:
+        """Look at the memory: its newest stamp, regions and agents, and ``limit`` of the things seen last.
+
+        More than one: also where the asking robot is.
+        """
+        query, ego = Query(limit=limit, order=Order.LAST_SEEN), self.question.ego_agent if limit > 1 else ""
+        probe = self.retrieve(query, "the memory: newest stamp, regions, agents", ego)
         self.now_ns = self.question.now_ns if self.question.now_ns is not None else probe.now_ns
         self.regions = probe.regions
         known = {*probe.ego_candidates, *(e.agent_id for e in probe.entries)}

@@ -18,6 +18,7 @@ from r4_ros.core.ports import Embedder, Memory
 from r4_ros.evaluation.sim.ask import Wordings, questions
 from r4_ros.evaluation.sim.captions import Captions
 from r4_ros.evaluation.sim.cases import Case
+from r4_ros.evaluation.sim.figures import confidence_figures, gate_figures
 from r4_ros.evaluation.sim.keyed import KEYS, Keyed, Recent
 from r4_ros.evaluation.sim.marks import Mark, mark
 from r4_ros.evaluation.sim.runs import Made
@@ -27,6 +28,7 @@ from r4_ros.reasoner.answer import Reasoner, answer_to_dict
 
 RESAMPLES = 1000
 RECENT_S = (30.0, 60.0, 120.0)
+NO_GATE = "gate:off"
 Answered = dict[str, Any]
 
 
@@ -71,6 +73,7 @@ def ask_all(
             if variants:
                 for name, memory in _variants(library, truth.now_ns, made.db, embedder):
                     marked[name] += _asked(memory, cases, truth)
+                marked[NO_GATE] += _asked(library, cases, truth, ReasonerConfig(gate=False))
         advance()
     return Tally(dict(marked), time.monotonic() - started)
 
@@ -91,8 +94,10 @@ def ask_foreign(memory: Memory, cases: Sequence[Case], keys: frozenset[str]) -> 
     return Tally({"": marked}, time.monotonic() - started)
 
 
-def _asked(memory: Memory, cases: Sequence[Case], truth: Truth | None) -> list[Marked]:
-    reasoner = Reasoner(memory, ReasonerConfig())
+def _asked(
+    memory: Memory, cases: Sequence[Case], truth: Truth | None, config: ReasonerConfig | None = None
+) -> list[Marked]:
+    reasoner = Reasoner(memory, config or ReasonerConfig())
     now_ns = truth.now_ns if truth is not None else None
     found = []
     for case in cases:
@@ -119,8 +124,14 @@ def figures(tally: Tally) -> dict[str, Any]:
         "per_relation": _by(whole, lambda m: m.case.relation or "none"),
         "keys": _named(tally.marked, "keys:"),
         "baselines": _named(tally.marked, "baseline:"),
+        "gate": gate_figures(whole, tally.marked.get(NO_GATE, [])),
+        "confidence": confidence_figures([(m.answer["confidence"], m.mark.right) for m in whole if _claims(m)]),
         "wall_s": round(tally.wall_s, 1),
     }
+
+
+def _claims(m: Marked) -> bool:
+    return bool(m.answer["verdict"] == "ANSWERED")
 
 
 def interval(marked: Sequence[Marked]) -> list[float]:
