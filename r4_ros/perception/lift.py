@@ -16,7 +16,7 @@ import numpy.typing as npt
 from r4_ros.core.geometry import quat_conjugate, quat_from_yaw, quat_multiply, rotation_matrix, vec3
 from r4_ros.core.model import Box, Float32Array, FloatArray, Intrinsics, Matrix3, Pose, Quat, Vec3, Visibility
 from r4_ros.core.ports import Segment
-from r4_ros.perception.silhouette import Area, core, visibility_of, window_of
+from r4_ros.perception.silhouette import Area, core, visibility_of
 from r4_ros.perception.turned import TRIM, turned_box
 
 MIN_EXTENT_M = 0.01
@@ -116,30 +116,34 @@ def depth_sigma(depth: FloatArray | float) -> FloatArray:
 
 def _sampled(segments: Sequence[Segment], depth: Float32Array, camera: Intrinsics, min_points: int) -> _Samples | None:
     """Of each segment with enough points in its core at most MOST_POINTS, evenly; None: there is none."""
+    measured = depth > 0
     kept: list[tuple[int, IntpArray, int]] = []
     for i, segment in enumerate(segments):
-        at = core(segment.mask, window_of(segment, depth), min_points)
+        at = core(segment, measured, min_points)
         if len(at) >= min_points:
             some = at if len(at) <= MOST_POINTS else at[np.arange(MOST_POINTS) * len(at) // MOST_POINTS]
             kept.append((i, some, len(at)))
     if not kept:
         return None
+    of = [i for i, *_ in kept]
     counts = np.array([len(at) for _, at, _ in kept])
-    shape = len(kept), int(counts.max())
-    rows, columns = np.zeros(shape, np.intp), np.zeros(shape, np.intp)
-    z = np.full(shape, np.nan, np.float32)
-    across, guessed = np.empty(len(kept)), np.zeros(len(kept))
+    sizes = np.array([segments[i].mask.shape for i in of])
+    corners = np.array([(segments[i].top, segments[i].left) for i in of])
+    row, column = np.divmod(np.concatenate([at for _, at, _ in kept]), np.repeat(sizes[:, 1], counts))
+    row, column = row + np.repeat(corners[:, 0], counts), column + np.repeat(corners[:, 1], counts)
+    used = np.arange(counts.max()) < counts[:, None]
+    rows, columns = np.zeros(used.shape, np.intp), np.zeros(used.shape, np.intp)
+    z = np.full(used.shape, np.nan, np.float32)
+    rows[used], columns[used], z[used] = row, column, depth[row, column]
+    guessed = np.zeros(len(kept))
     for k, (i, at, _) in enumerate(kept):
-        segment, count = segments[i], len(at)
-        height, width = segment.mask.shape
-        row, column = np.divmod(at, width)
-        z[k, :count] = window_of(segment, depth)[row, column]
-        rows[k, :count], columns[k, :count] = row + segment.top, column + segment.left
-        across[k] = max(height / camera.fy, width / camera.fx)
-        if segment.depth is not None:
-            guessed[k] = np.mean(depth[rows[k, :count], columns[k, :count]] == 0)
+        own = segments[i].depth
+        if own is not None:
+            guessed[k] = np.mean(z[k, : len(at)] == 0)
+            z[k, : len(at)] = own.reshape(-1)[at]
+    across = (sizes / (camera.fy, camera.fx)).max(axis=1)
     shares = np.array([whole for *_, whole in kept]) / counts
-    return _Samples([i for i, *_ in kept], rows, columns, z, counts, shares, across, guessed)
+    return _Samples(of, rows, columns, z, counts, shares, across, guessed)
 
 
 def _without_stray_depth(samples: _Samples) -> Mask:

@@ -194,7 +194,7 @@ class Pipeline:
         boxes = lift(segments, image.depth, image.intrinsics, orientation, area, self.config.min_points)
         found = [(i, s, box) for i, (s, box) in enumerate(zip(segments, boxes, strict=True)) if box is not None]
         self.too_few_points += len(segments) - len(found)
-        colors = color_names([_pixels(image.color, lifted) for *_, lifted in found], white_level(image.color))
+        colors = color_names(_pixels(image.color, [lifted for *_, lifted in found]), white_level(image.color))
         return tuple(
             Observation(
                 index=index,
@@ -233,10 +233,15 @@ class Pipeline:
         self.timings_s[name] = time.perf_counter() - start
 
 
-def _pixels(color: npt.NDArray[np.uint8], lifted: Lifted) -> npt.NDArray[np.uint8]:
-    """As many pixels of a segment as its colour is measured from, uint8 [n, 3]."""
-    step = max(1, len(lifted.rows) // MAX_SAMPLES)
-    return color[lifted.rows[::step], lifted.columns[::step]]
+def _pixels(color: npt.NDArray[np.uint8], lifted: Sequence[Lifted]) -> list[npt.NDArray[np.uint8]]:
+    """As many pixels of each segment as its colour is measured from, uint8 [n, 3]."""
+    if not lifted:
+        return []
+    steps = [max(1, len(one.rows) // MAX_SAMPLES) for one in lifted]
+    rows = [one.rows[::step] for one, step in zip(lifted, steps, strict=True)]
+    columns = [one.columns[::step] for one, step in zip(lifted, steps, strict=True)]
+    pixels = color[np.concatenate(rows), np.concatenate(columns)]
+    return np.split(pixels, np.cumsum([len(some) for some in rows])[:-1])
 
 
 def make_segmenter(config: PerceptionConfig, detector: Callable[[], Segmenter]) -> Segmenter:

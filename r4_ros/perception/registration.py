@@ -62,23 +62,30 @@ def register(
 def _splat(depth: Float32Array, rays: Float32Array, start: FloatArray, camera: Intrinsics) -> Float32Array:
     """Project depth [n] along rays [3, n] from a start with a z-buffer; both are in (pixels x depth, depth)."""
     u, v, z = (ray * depth + np.float32(offset) for ray, offset in zip(rays, start, strict=True))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         scale = 1 / z
         u *= scale
         v *= scale
         u += np.float32(0.5)
         v += np.float32(0.5)
+        pixels = v.astype(np.int32)
+        pixels *= np.int32(camera.width)
+        pixels += u.astype(np.int32)
     inside = (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height) & (z > MIN_Z) & (depth > 0)
-    hit = np.flatnonzero(inside)
-    return nearest_in(v[hit].astype(np.int32) * np.int32(camera.width) + u[hit].astype(np.int32), z[hit], camera)
+    np.putmask(pixels, ~inside, camera.width * camera.height)  # cheaper than to pick those inside
+    return nearest_in(pixels, z, camera)
 
 
 def nearest_in(pixels: npt.NDArray[np.int32], depth: Float32Array, camera: Intrinsics) -> Float32Array:
-    """The least depth that falls on each pixel (row x width + column): float32 [H, W], 0 where none does."""
-    nearest = np.full(camera.width * camera.height, np.inf, np.float32)
+    """The least depth that falls on each pixel (row x width + column): float32 [H, W], 0 where none does.
+
+    width x height stands for a place outside of the image.
+    """
+    nearest = np.full(camera.width * camera.height + 1, np.inf, np.float32)
     np.minimum.at(nearest, pixels, depth)
-    nearest[np.isinf(nearest)] = 0
-    return nearest.reshape(camera.height, camera.width)
+    inside = nearest[:-1]
+    inside[np.isinf(inside)] = 0
+    return inside.reshape(camera.height, camera.width)
 
 
 def along_axis(distance: Float32Array, camera: Intrinsics) -> Float32Array:

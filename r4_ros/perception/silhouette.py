@@ -24,22 +24,16 @@ def measured_area(depth: Float32Array) -> Area:
     return left, top, left + width, top + height
 
 
-def window_of(segment: Segment, depth: Float32Array) -> Float32Array:
-    """The segment's own depth [h, w], or the image's in its window."""
-    height, width = segment.mask.shape
-    if segment.depth is not None:
-        return segment.depth
-    return depth[segment.top : segment.top + height, segment.left : segment.left + width]
-
-
-def core(mask: npt.NDArray[np.bool_], window: Float32Array, min_points: int) -> npt.NDArray[np.intp]:
-    """Pixels of the mask with depth, numbered along the rows of its window.
+def core(segment: Segment, measured: npt.NDArray[np.bool_], min_points: int) -> npt.NDArray[np.intp]:
+    """Pixels of the segment with depth, numbered along the rows of its window. ``measured`` [H, W]: the image's.
 
     Without its outermost ones if enough stays: those mix two surfaces. What is so thin that nothing would stay of it
     (the pole of a lamp) is kept.
     """
-    inside = mask.view(np.uint8)
-    known = cv2.bitwise_and(inside, (window > 0).view(np.uint8))
+    height, width = segment.mask.shape
+    window = measured[segment.top : segment.top + height, segment.left : segment.left + width]
+    known = (segment.mask & (window if segment.depth is None else segment.depth > 0)).view(np.uint8)
+    inside = segment.mask.view(np.uint8)
     eroded = cv2.erode(inside, KERNEL, borderType=cv2.BORDER_CONSTANT, borderValue=1)
     inner = cv2.bitwise_and(known, eroded)
     count = cv2.countNonZero(inner)
