@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres import Server, why_not
+
+from r4_ros.evaluation.postgres_server import Server, why_not
 
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"  # read when the message classes are imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")

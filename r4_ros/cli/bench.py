@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     group.command("perception")(perception)
     group.command("correction")(correction)
     group.command("reasoner")(reasoner)
+    group.command("fleet")(fleet)
     app.add_typer(group, name="bench")
 
 
@@ -240,3 +241,34 @@ def _print_correction(found: dict[str, Any]) -> None:
         f"{queries['answered']:,} queries meanwhile, {queries['wrong']} wrong: {queries['p50_ms']:.1f} ms, "
         f"at most {queries['longest_ms']:.0f} ms ({queries['alone_p50_ms']:.1f} ms alone)"
     )
+
+
+def fleet(
+    robots: Annotated[int, typer.Option(help="simulated robots", min=1)] = 50,
+    rate: Annotated[float, typer.Option(help="observations of each robot a second", min=0.1)] = 50.0,
+    seconds: Annotated[float, typer.Option(help="how long they drive", min=1.0)] = 60.0,
+    frame: Annotated[int, typer.Option(help="observations in a frame", min=1, max=100)] = 10,
+    processes: Annotated[int, typer.Option(help="processes that the robots share", min=1, max=8)] = 8,
+    offline: Annotated[
+        float, typer.Option(help="share of the robots that are offline for half of the time", min=0.0, max=1.0)
+    ] = 0.0,
+    kill_server: Annotated[int, typer.Option(help="kill -9 the map server so often", min=0)] = 0,
+    restart_database: Annotated[int, typer.Option(help="restart PostgreSQL so often", min=0)] = 0,
+    db: Annotated[str, typer.Option(help="URL of an empty database; default: a server of its own")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Many robots stream to one map server over ROS 2: is all that was acknowledged stored, once, and how late?
+
+    Exit status 1 where anything is missing, stored twice, or wasn't acknowledged in the end.
+    """
+    from r4_ros.evaluation.bench_fleet import Fleet, bench_fleet
+
+    simulated = Fleet(robots, rate, seconds, frame, offline, kill_server, restart_database)
+    found = bench_fleet(simulated, processes, db, _say)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        for name, value in found.items():
+            print(f"{name:>32}  {value}")
+    if found["missing"] or found["duplicated"] or found["unacknowledged"] or found["given_up"] or found["problems"]:
+        raise typer.Exit(1)

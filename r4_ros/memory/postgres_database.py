@@ -8,7 +8,6 @@ committed is asked of the server afterwards, so nothing is written twice and not
 from __future__ import annotations
 
 import itertools
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,13 +17,24 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.types.numeric import Int8BinaryDumper
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from r4_ros.core.errors import InvalidArgument, StoreError, StoreOutdated
+from r4_ros.memory.postgres_dump import dump
 from r4_ros.memory.postgres_errors import advice
 from r4_ros.memory.postgres_roles import role_statements
 from r4_ros.memory.postgres_schema import KIND, STEPS, TABLES, missing
-from r4_ros.memory.postgres_sql import USED, USED_INSIDE, has_rows, translated, without_secrets
+from r4_ros.memory.postgres_sql import (
+    AT_START,
+    COLUMNS,
+    USED,
+    USED_INSIDE,
+    Types,
+    for_rows,
+    has_rows,
+    translated,
+    without_secrets,
+)
 from r4_ros.memory.sql import Row
 
 Result = TypeVar("Result")
@@ -37,12 +47,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 IN_DOUBT_S = 30.0
 """How long a transaction whose end wasn't heard of waits for the server to come back."""
 _PORTION = 4096
+_SEVERAL = 40
+"""Rows of one statement; each number of them is a statement of its own to the server."""
 _LOCK = 0x52344D45  # 'R4ME': the lock of the one who writes
-_STATEMENTS = (
-    "SELECT pg_catalog.set_config('search_path', 'public', false)",
-    "SET lock_timeout = '10s'",
-    "SET idle_in_transaction_session_timeout = '10min'",
-)
 
 
 class PostgresDatabase:
@@ -66,6 +73,7 @@ class PostgresDatabase:
         self._in_doubt: str | None = None
         self._outdated = ""
         self._closed = False
+        self._columns: Types = ()
         self._connection = self._connect()
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
@@ -82,9 +90,25 @@ class PostgresDatabase:
         return cursor.fetchall() if cursor.description is not None else []
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row, not waiting for each; inside a transaction."""
+        """Run one statement for each row, several in one where that is the same; inside a transaction."""
+        rows = list(rows)
         with self._lock, self._errors():
-            self._connection.cursor().executemany(translated(sql), list(rows))
+            several = for_rows(sql, len(rows), self._types()) if 1 < len(rows) <= _SEVERAL else ""
+            if several and (several.startswith("INSERT") or len({row[-1] for row in rows}) == len(rows)):
+                self._raw.execute(several, list(itertools.chain.from_iterable(rows)))
+            elif rows:
+                self._connection.cursor().executemany(translated(sql), rows)
+
+    @property
+    def _raw(self) -> psycopg.RawCursor[Row]:
+        return psycopg.RawCursor(self._connection)
+
+    def _types(self) -> Types:
+        if not self._columns:
+            columns = self._connection.execute(COLUMNS).fetchall()
+            tables = dict.fromkeys(row[0] for row in columns)
+            self._columns = tuple((t, tuple((c, kind) for of, c, kind in columns if of == t)) for t in tables)
+        return self._columns
 
     def iterate(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """The rows of one statement in portions, for tables that are too large for a list."""
@@ -192,21 +216,7 @@ class PostgresDatabase:
 
         Returns its size in bytes. Raises StoreError, also where pg_dump isn't installed here.
         """
-        target = Path(target)
-        part = target.with_name(target.name + ".part")
-        command = ["pg_dump", "--format=custom", f"--file={part}", self._url]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError:
-            raise StoreError(
-                f"{self.path}: a database on a server is copied by its own pg_dump, which isn't installed here: "
-                "apt-get install postgresql-client; or r4 db export writes it as JSON Lines"
-            ) from None
-        if done.returncode:
-            part.unlink(missing_ok=True)
-            raise StoreError(f"{self.path}: pg_dump couldn't copy it ({' '.join(done.stderr.split())})")
-        part.replace(target)
-        return target.stat().st_size
+        return dump(self._url, self.path, Path(target))
 
     def problems(self) -> list[str]:
         """What a check finds: rows that can't be read, or that refer to nothing; empty: sound."""
@@ -256,9 +266,10 @@ class PostgresDatabase:
         ours: dict[str, Any] = {"application_name": "r4_ros", "connect_timeout": CONNECT_S, "keepalives_idle": 10}
         given = {name: value for name, value in ours.items() if name not in conninfo_to_dict(self._url)}
         connection = psycopg.connect(self._url, autocommit=True, options=options, **given)
-        connection.adapters.register_dumper(int, Int8BinaryDumper)
+        for dumper in (Int8Dumper, Int8BinaryDumper):  # one type, so one prepared statement
+            connection.adapters.register_dumper(int, dumper)
         connection.prepare_threshold = 2
-        for statement in _STATEMENTS:
+        for statement in AT_START:
             connection.execute(statement)
         return connection
 

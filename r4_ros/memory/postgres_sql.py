@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
@@ -9,8 +10,20 @@ from r4_ros.memory.postgres_schema import TABLES
 
 _WIDTHS = """SELECT sum(n * (32 + coalesce((SELECT sum(avg_width) FROM pg_stats
     WHERE schemaname = 'public' AND tablename = name), 200))) * 1.3 FROM ({}) AS of_tables(name, n)"""
+Types = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+"""Tables with their columns, each with its type."""
+
 USED = _WIDTHS.format("SELECT relname, n_live_tup FROM pg_stat_user_tables WHERE schemaname = 'public'")
 USED_INSIDE = _WIDTHS.format(" UNION ALL ".join(f"SELECT '{t}', count(*) FROM {t}" for t in TABLES))
+
+COLUMNS = """SELECT table_name::text, column_name::text, data_type::text FROM information_schema.columns
+    WHERE table_schema = 'public' ORDER BY table_name, ordinal_position"""
+AT_START = (
+    "SELECT pg_catalog.set_config('search_path', 'public', false)",
+    "SET lock_timeout = '10s'",
+    "SET idle_in_transaction_session_timeout = '10min'",
+)
+"""What a connection begins with."""
 
 
 def without_secrets(url: str) -> str:
@@ -28,3 +41,36 @@ def translated(sql: str) -> str:
 def has_rows(sql: str) -> bool:
     """Whether a statement gives rows."""
     return sql.lstrip()[:6].upper() in ("SELECT", "WITH") or "RETURNING" in sql
+
+
+_INSERT = re.compile(r"(INSERT INTO \w+(?:\([\w\s,]+\))? VALUES )(\([?,\s]+\))( ON CONFLICT DO NOTHING)?")
+_UPDATE = re.compile(r"UPDATE (\w+) SET ((?:\w+ = \?(?:, )?)+) WHERE (\w+) = \?")
+
+
+@lru_cache(maxsize=256)
+def for_rows(sql: str, count: int, types: Types) -> str:
+    """One statement that does for so many rows what ``sql`` does for one; its parameters ($1, $2, ...) are theirs.
+
+    ``types``: of each table its columns in order, with their types. Empty where it is no plain INSERT, nor an UPDATE of
+    the row with a key, which then must be another one in each row.
+    """
+    if found := _INSERT.fullmatch(sql):
+        begin, row, conflict = found.groups()
+        return _numbered(f"{begin}{', '.join([row] * count)}{conflict or ''}")
+    if found := _UPDATE.fullmatch(sql):
+        table, setting, key = found.groups()
+        of_table = dict(dict(types)[table])
+        columns = [*re.findall(r"(\w+) = \?", setting), key]
+        first = ", ".join(f"CAST(? AS {of_table[name]})" for name in columns)
+        rows = [f"({first})"] + [f"({', '.join('?' * len(columns))})"] * (count - 1)
+        values = ", ".join(f"v{i}" for i in range(len(columns)))
+        changed = ", ".join(f"{name} = v{i}" for i, name in enumerate(columns[:-1]))
+        given = f"(VALUES {', '.join(rows)}) AS r({values})"
+        return _numbered(f"UPDATE {table} SET {changed} FROM {given} WHERE {key} = v{len(columns) - 1}")
+    return ""
+
+
+def _numbered(sql: str) -> str:
+    """PostgreSQL's own marks for parameters, which psycopg passes on as they are."""
+    numbers = itertools.count(1)
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql)

@@ -295,6 +295,19 @@ def test_a_change_is_written_as_a_whole_or_not_at_all(store: MemoryStore) -> Non
     assert len(list(store.entries())) == 2 and store.problems() == []
 
 
+def test_what_is_written_together_is_there_as_a_whole_or_not_at_all(store: MemoryStore) -> None:
+    with store.together():
+        store.write_frame(change(1, 5, anchor=anchor(0), entries=(EntryChange(None, entry(0)),)))
+        store.write_frame(change(2, 6, entries=(EntryChange(None, entry(1)),)))
+    assert store.next_frame_id() == 3 and len(list(store.entries())) == 2
+    with pytest.raises(StoreError), store.together():
+        store.write_frame(change(3, 7, anchor=anchor(1)))
+        store.write_frame(change(4, 7))  # the same frame by another number
+    assert store.next_frame_id() == 3 and len(list(store.anchors())) == 1 and store.revision() == 2
+    store.write_frame(change(3, 7, anchor=anchor(1)))
+    assert store.revision() == 3 and store.problems() == []
+
+
 def test_a_frame_is_stored_once(store: MemoryStore) -> None:
     store.write_frame(change(1, 5, anchor=anchor(0)))
     with pytest.raises(StoreError):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 import typer
-from postgres import Server
 from typer.testing import CliRunner
 
 from r4_ros.cli import ask, db
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import NS_PER_S, Box, Frame, Observation, Pose, View
+from r4_ros.evaluation.postgres_server import Server
 from r4_ros.memory.database_name import beside, exists, is_url
 from r4_ros.memory.library import open_library
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 import typer
-from postgres import Server
 from typer.testing import CliRunner
 
 from r4_ros.cli import db
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError
 from r4_ros.core.model import NS_PER_S, Box, Frame, Observation, Pose, View
+from r4_ros.evaluation.postgres_server import Server
 from r4_ros.memory.library import open_library
 from r4_ros.memory.postgres_roles import role_statements
 from r4_ros.memory.postgres_schema import TABLES

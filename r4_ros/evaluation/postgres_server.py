@@ -1,7 +1,8 @@
-"""A PostgreSQL server of the tests' own: Debian's binaries, a folder that goes away, a socket nobody else knows."""
+"""A PostgreSQL server for a test or a measurement: Debian's binaries, a folder that goes away, a socket of its own."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -53,6 +54,7 @@ class Server:
         self._numbers = itertools.count()
         self._process: subprocess.Popen[bytes] | None = None
         self._data = self.folder / "data"
+        self._spent_s = 0.0
         if os.geteuid() == 0:
             shutil.chown(self.folder, *self._owner)
         self._run("initdb", "-D", self._data, "-U", USER, "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
@@ -105,6 +107,7 @@ class Server:
         """Stop it at once in good order; ``kill``: with kill -9, all of its processes."""
         if self._process is None:
             return
+        self._spent_s += self._running_s()
         if kill:
             workers = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
             for pid in [self._process.pid, *map(int, workers)]:
@@ -139,6 +142,22 @@ class Server:
         """Stop it and take its folder away."""
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def cpu_s(self) -> float:
+        """Processor time of all its processes since it was started first."""
+        return self._spent_s + self._running_s()
+
+    def _running_s(self) -> float:
+        if self._process is None:
+            return 0.0
+        parent = self._process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        ticks = 0
+        for pid in [parent, *map(int, children)]:
+            with contextlib.suppress(OSError):
+                numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, numbers[11:15]))  # its own, and those of children that ended
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def database(self) -> str:
         """URL of a new, empty database, over the socket."""
