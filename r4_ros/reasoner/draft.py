@@ -10,7 +10,20 @@ import numpy as np
 from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, SpatialConstraint, Verdict
 from r4_ros.core.model import Reference as Near
 from r4_ros.reasoner import lexicon, sieve, wording
-from r4_ros.reasoner.keys import EGO, Asked, By, EventKey, Form, Plan, Reference, Relation, SpatialKey, Step, references
+from r4_ros.reasoner.keys import (
+    EGO,
+    Asked,
+    By,
+    EventKey,
+    Form,
+    Plan,
+    Reference,
+    Relation,
+    SpatialKey,
+    Step,
+    TemporalOp,
+    references,
+)
 from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import LIMIT, LIVING, Found, Run
 
@@ -256,6 +269,8 @@ def best_first(found: Found) -> list[Evidence]:
     """Present before gone, well seen before hardly seen, then the latest seen, then the best match."""
     if found.plan.target.superlative is not None:
         return list(found.evidence)
+    if any(key.op is TemporalOp.LAST for key in found.plan.target.temporal):
+        return sorted(found.evidence, key=lambda e: (not well_seen(e), -e.last_seen, -e.score))
     return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, not well_seen(e), -e.last_seen, -e.score))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from r4_ros.core.model import NS_PER_S, EntryState, Evidence, Query
-from r4_ros.reasoner import lexicon, viewpoint, wording
+from r4_ros.reasoner import lexicon, sieve, viewpoint, wording
 from r4_ros.reasoner.draft import (
     Draft,
     ambiguous,
@@ -76,6 +76,10 @@ def count(run: Run, found: Found) -> Draft:
         text += f" {number} is {'odd' if number % 2 else 'even'}."
     if rare:
         text += f" {rare} more, seen too little to be sure, may be {'a mistake' if rare == 1 else 'mistakes'}."
+    known = [e for e in found.retrieval.entries if sieve.walks(e) and sieve.is_meant(found.plan.target, e)]
+    if len(known) > len(found.evidence):
+        text = f"At least {text} Seen in {len(known)} places one after the other; who of these is one I can't tell."
+        return ambiguous(wording.capital(text), evidence, number)
     return answered(wording.capital(text), number, evidence)
 
 

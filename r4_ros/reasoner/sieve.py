@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ INSIDE = 0.7  # a share of its box; two whole things can't fill one space
 SLACK_M = 0.1
 SELDOM, TOUCHING_M = 0.2, 0.02
 ROBOT = "robot"
+WALKING = frozenset({"person", "dog", "cat"})
 
 
 def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tuple[Evidence, ...]:
@@ -31,7 +33,7 @@ def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tup
         named = [e for e in certain if e.label.casefold() == text and lexicon.exact_kind(text) != text]
         kept = named or certain or kept
     better = [e for e in kept if not lexicon.is_stand_in(text, e.label)]
-    return whole(_owned(step, better or kept))
+    return one_walker(whole(_owned(step, better or kept)))
 
 
 def _owned(step: Step, entries: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -80,6 +82,42 @@ def whole(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
         kinds.setdefault((lexicon.kind_of(e.label) or e.label, e.state.name == "GONE"), []).append(e)
     pieces = {e.entry_id for alike in kinds.values() if len(alike) > 1 for e in _pieces(alike)}
     return tuple(e for e in entries if e.entry_id not in pieces)
+
+
+def walks(evidence: Evidence) -> bool:
+    """Whether it goes about by itself, so that it is found in many places and is one all the same."""
+    return lexicon.kind_of(evidence.label) in WALKING
+
+
+def one_walker(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """People and animals seen one after the other in several places may be one: told as one, with the latest place.
+
+    Only what was in view at the same time, differs in colour, or has different names is surely several.
+    """
+    walkers: list[list[Evidence]] = []
+    for e in sorted((e for e in entries if walks(e)), key=lambda e: -e.last_seen):
+        one = next((w for w in walkers if all(_may_be_one(e, other) for other in w)), None)
+        if one is None:
+            walkers.append([e])
+        else:
+            one.append(e)
+    told = {w[0].entry_id: _as_one(w) for w in walkers}
+    return tuple(told.get(e.entry_id, e) for e in entries if not walks(e) or e.entry_id in told)
+
+
+def _may_be_one(a: Evidence, b: Evidence) -> bool:
+    differ = any(dict(a.attributes).get(k, v) != v for k, v in b.attributes if k in ("color", "name"))
+    together = any(p.start < q.end and q.start < p.end for p in a.sightings for q in b.sightings)
+    return not differ and not together and a.map_id == b.map_id
+
+
+def _as_one(seen: Sequence[Evidence]) -> Evidence:
+    """The one seen last, with all that was seen of it."""
+    if len(seen) == 1:
+        return seen[0]
+    sightings = tuple(sorted((i for e in seen for i in e.sightings), key=lambda i: i.start))
+    first, count = min(e.first_seen for e in seen), sum(e.count for e in seen)
+    return replace(seen[0], first_seen=first, sightings=sightings, count=count)
 
 
 def _pieces(alike: Sequence[Evidence]) -> list[Evidence]:

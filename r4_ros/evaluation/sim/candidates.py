@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from r4_ros.core.model import NS_PER_S
 from r4_ros.evaluation.sim.cases import Want
 from r4_ros.evaluation.sim.sets import counts, lists, rooms_of_kinds
-from r4_ros.evaluation.sim.spans import AGO, before_moved, first_places, past_places, sightings
+from r4_ros.evaluation.sim.spans import AGO, SLACK_S, before_moved, first_places, past_places, people, sightings
 from r4_ros.evaluation.sim.truth import MIXED, Stay, Thing, Truth, gap, plain_color, related
 
 NEVER_THERE = (
@@ -342,6 +342,32 @@ def _exists_in(truth: Truth, _: str) -> Iterator[Asked]:
         yield Asked({"x": label, "r": room}, Want("bool", there), "in")
 
 
+def _people(truth: Truth, _: str) -> Iterator[Asked]:
+    seen = any(walker.glimpses for walker in truth.walkers)
+    if not seen or any(True for _ in people(truth)):
+        yield Asked({}, Want("bool", seen))
+
+
+def _person_place(truth: Truth, _: str) -> Iterator[Asked]:
+    for walker, clear_ns, any_ns in people(truth):
+        slack = 1.0 + math.dist(walker.at(clear_ns), walker.at(any_ns))
+        yield Asked({}, Want("place", tolerance=slack, centre=walker.at(clear_ns), extent=walker.extent))
+
+
+def _person_room(truth: Truth, _: str) -> Iterator[Asked]:
+    for walker, clear_ns, any_ns in people(truth):
+        rooms = {truth.room_of(*walker.at(stamp)[:2]) for stamp in (clear_ns, any_ns)}
+        if len(rooms) == 1:
+            room, at = rooms.pop(), walker.at(clear_ns)
+            yield Asked({}, Want("words", (room,), 1.0, at, walker.extent), "in")
+
+
+def _person_when(truth: Truth, _: str) -> Iterator[Asked]:
+    for _walker, clear_ns, any_ns in people(truth):
+        middle, slack_s = (clear_ns + any_ns) // 2, (any_ns - clear_ns) / NS_PER_S / 2
+        yield Asked({}, Want("time", middle, slack_s + SLACK_S))
+
+
 SOURCES: dict[str, tuple[str, str, Source, int]] = {
     "locate_now": ("locate", "now", located, 12),
     "locate_last": ("locate", "last", located, 8),
@@ -377,6 +403,10 @@ SOURCES: dict[str, tuple[str, str, Source, int]] = {
     "compare_big": ("compare", "none", bigger, 3),
     "compare_big_is": ("compare", "none", is_bigger, 3),
     "order_first": ("order", "first", _first_of_two, 5),
+    "person_seen": ("exists", "none", _people, 2),
+    "person_place": ("locate", "last", _person_place, 2),
+    "person_room": ("identify", "last", _person_room, 1),
+    "person_when": ("when", "last", _person_when, 1),
     "ambiguous": ("locate", "now", look_alikes, 5),
     "unanswerable_thing": ("unanswerable", "none", never_seen, 10),
     "unanswerable_room": ("unanswerable", "none", never_visited, 4),

@@ -135,6 +135,10 @@ def _stranger(evidence: Sequence[Mapping[str, Any]], truth: Truth) -> str:
             for s in t.stays
             if s.start_ns <= cited["last_seen"] and cited["first_seen"] < s.end_ns
         )
+        near = near or any(
+            w.label == cited["label"] and _is_near(tuple(cited["position"]), w.at(cited["last_seen"]), w.extent)
+            for w in truth.walkers
+        )
         if not near and cited["label"] != "robot":
             return str(cited["label"])
     return ""

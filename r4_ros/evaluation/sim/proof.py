@@ -29,6 +29,8 @@ from r4_ros.reasoner.answer import Reasoner, answer_to_dict
 RESAMPLES = 1000
 RECENT_S = (30.0, 60.0, 120.0)
 NO_GATE = "gate:off"
+DEADLINE_S = 120.0
+"""What is right is asked here, not how fast it is on a busy machine."""
 Answered = dict[str, Any]
 
 
@@ -101,7 +103,7 @@ def _asked(
     now_ns = truth.now_ns if truth is not None else None
     found = []
     for case in cases:
-        question = Question(case.text, now_ns=now_ns, ego_agent=case.ego_agent)
+        question = Question(case.text, now_ns=now_ns, ego_agent=case.ego_agent, deadline_s=DEADLINE_S)
         answer = answer_to_dict(reasoner.answer(question))
         found.append(Marked(case, answer, mark(case, answer, truth)))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from r4_ros.core.model import NS_PER_S
-from r4_ros.evaluation.sim.truth import Stay, Thing, Truth
+from r4_ros.evaluation.sim.truth import CLEAR_FRAMES, Stay, Thing, Truth, Walker
 
 AGO = {
     "40 seconds": 40,
@@ -72,3 +72,11 @@ def sightings(truth: Truth, last: bool) -> Iterator[tuple[Thing, str, int, float
         apart_s = abs(any_ns - clear_ns) / NS_PER_S
         if apart_s <= 10:
             yield thing, name, (any_ns + clear_ns) // 2, apart_s / 2 + SLACK_S
+
+
+def people(truth: Truth) -> Iterator[tuple[Walker, int, int]]:
+    """People who were seen well enough, with when they were last seen clearly and last seen at all."""
+    for walker in truth.walkers:
+        clear = walker.clear()
+        if len(clear) >= CLEAR_FRAMES and walker.glimpses[-1][0] - clear[-1] < 3 * NS_PER_S:
+            yield walker, clear[-1], walker.glimpses[-1][0]

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from r4_ros.core.geometry import inside_polygon
 from r4_ros.core.model import NS_PER_S, Box, Pose, Vec3
 from r4_ros.evaluation.sim.surfaces import Surface, surface_under
 
@@ -101,6 +102,25 @@ class Thing:
         return any(stay.start_ns <= t < stay.end_ns for t, _ in self.glimpses)
 
 
+@dataclass(frozen=True)
+class Walker:
+    """A person who walks about: (stamp, x, y) at each frame's stamp, and (stamp, pixels) of each frame that had any."""
+
+    label: str
+    extent: Vec3
+    trail: tuple[tuple[int, float, float], ...]
+    glimpses: tuple[tuple[int, int], ...]
+
+    def at(self, stamp_ns: int) -> Vec3:
+        """The middle of the body at the last frame up to a time."""
+        _, x, y = self.trail[max(0, bisect_right(self.trail, stamp_ns, key=lambda p: p[0]) - 1)]
+        return x, y, self.extent[2] / 2
+
+    def clear(self) -> list[int]:
+        """Stamps of frames that showed the person clearly."""
+        return [stamp for stamp, pixels in self.glimpses if pixels >= CLEAR_PIXELS]
+
+
 class Truth:
     """The truth of one run; ``now_ns`` is the stamp of its last frame."""
 
@@ -108,6 +128,7 @@ class Truth:
         self.start_ns: int = log["frames"][0]["stamp_ns"]
         self.now_ns: int = log["frames"][-1]["stamp_ns"]
         self.rooms: list[str] = [room["name"] for room in log["rooms"]]
+        self._polygons = [(room["name"], room.get("polygon", ())) for room in log["rooms"]]
         self.robots: list[str] = list(log["robots"])
         glimpses: dict[int, list[tuple[int, int]]] = defaultdict(list)
         self.trail: dict[str, list[tuple[int, Vec3]]] = defaultdict(list)
@@ -116,6 +137,10 @@ class Truth:
             for number, pixels in frame["pixels"].items():
                 glimpses[int(number)].append((frame["stamp_ns"], pixels))
         self.things = [_thing(o, glimpses[o["id"]], log["emptied"]) for o in log["objects"]]
+        self.walkers = [
+            Walker(p["label"], tuple(p["extent"]), tuple(map(tuple, p["trail"])), tuple(glimpses[p["id"]]))
+            for p in log.get("people", ())
+        ]
 
     def base(self, agent: str, stamp_ns: int) -> Vec3:
         """x, y, yaw of a robot in its last frame up to a time."""
@@ -135,6 +160,10 @@ class Truth:
         if thing.name not in MIXED and plain and not {"", plain} & set(others):
             return f"{plain} {thing.label}"
         return ""
+
+    def room_of(self, x: float, y: float) -> str:
+        """The room that a point of the floor is in; '': none."""
+        return next((name for name, polygon in self._polygons if inside_polygon(polygon, [(x, y)])[0]), "")
 
     def where_now(self, thing: Thing) -> Stay | None:
         """Its place now, if what was seen tells it."""

@@ -314,3 +314,18 @@ def test_one_robot_at_a_time(home: Any, ask: Ask) -> None:
 def test_before_needs_a_thing(ask: Ask) -> None:
     assert ask("what was on the table before").verdict is Verdict.UNSUPPORTED
     assert ask("what is the bowl next to").form == "locate"
+
+
+def test_one_who_walks_about_is_not_many(ask: Ask, home: Any, make: Any) -> None:
+    """Seen in several places one after the other: perhaps one person. Seen at the same time: surely two."""
+    for k, (first, last) in enumerate(((5, 8), (20, 25), (60, 66))):
+        home.entries.append(make(f"p{k}", "person", (1.0 + 2 * k, 1.0, 0.9), (0.5, 0.4, 1.7), first=first, last=last))
+    many = ask("how many people are there")
+    assert (many.verdict, many.value) == (Verdict.AMBIGUOUS, 1) and "At least" in many.text, many.text
+    last = ask("where did you last see a person")
+    assert last.verdict is Verdict.ANSWERED and last.value == (5.0, 1.0, 0.9), last.text
+    home.entries.append(make("other", "person", (8.0, 1.0, 0.9), (0.5, 0.4, 1.7), first=62, last=70))
+    assert ask("how many people are there").value == 2
+    home.entries = [e for e in home.entries if e.entry_id not in ("p0", "p1")]
+    two = ask("how many people are there")
+    assert (two.verdict, two.value) == (Verdict.ANSWERED, 2), two.text
