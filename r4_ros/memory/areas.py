@@ -85,7 +85,7 @@ def part_of_region(part: str, candidates: Boxes, region: Region) -> FloatArray:
 
 
 def part_of_thing(part: str, candidates: Boxes, thing: Boxes) -> FloatArray:
-    """Degrees [n] to which things lie at a part of one thing."""
+    """Degrees [n] to which things lie at a part of one thing, or each of its own."""
     own, _ = footprint_shared(candidates, thing)
     beside = level_gaps(candidates, thing)
     over = own > 0
@@ -108,7 +108,7 @@ def _share(part: str, share: FloatArray, whole: Boxes) -> FloatArray:
     if part == "corner":
         return 1 - falling(np.minimum(np.abs(x), np.abs(y)), 0.25, 0.5)
     if part == "end":
-        along = np.abs(x) if whole.size[0, 0] >= whole.size[0, 1] else np.abs(y)
+        along = np.where(whole.size[:, 0] >= whole.size[:, 1], np.abs(x), np.abs(y))
         return 1 - falling(along, 0.4, 0.6)
     return 1 - falling(z if part == "top" else -z, 0.0, 1 / 3)
 

@@ -1,13 +1,18 @@
-"""Boxes aligned with the map's axes, many at once: corners, gaps, shared footprints, places within one box."""
+"""Boxes aligned with the map's axes, many at once: corners, gaps, shared footprints, places within one box.
+
+Where a function takes boxes ``a`` and ``b``, ``b`` is one box, or as many as ``a``: then they go in pairs.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core.model import FloatArray, Pose
 
+_AT_ONCE = 1 << 20
 OBSERVER_HEIGHT_M = 1.5
 
 
@@ -32,6 +37,10 @@ class Boxes:
         """One of them, as boxes of length 1."""
         return Boxes(self.low[i : i + 1], self.high[i : i + 1])
 
+    def take(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Boxes:
+        """Some of them, in this order, or those of a mask."""
+        return Boxes(self.low[rows], self.high[rows])
+
     def repeated(self, count: int) -> Boxes:
         """One box, so many times."""
         return Boxes(np.repeat(self.low, count, axis=0), np.repeat(self.high, count, axis=0))
@@ -50,18 +59,35 @@ def point_box(pose: Pose) -> Boxes:
 
 
 def gaps(a: Boxes, b: Boxes) -> FloatArray:
-    """Distances [n] between boxes and one box, 0 where they touch."""
+    """Distances [n] between boxes, 0 where they touch."""
     return np.asarray(np.linalg.norm(np.clip(_apart(a, b), 0, None), axis=1))
 
 
 def level_gaps(a: Boxes, b: Boxes) -> FloatArray:
-    """Horizontal distances [n] between boxes and one box, 0 where their footprints touch."""
+    """Horizontal distances [n] between boxes, 0 where their footprints touch."""
     return np.asarray(np.linalg.norm(np.clip(_apart(a, b)[:, :2], 0, None), axis=1))
 
 
 def height_gaps(a: Boxes, b: Boxes) -> FloatArray:
-    """Vertical distances [n] between boxes and one box; negative: how far their heights overlap."""
+    """Vertical distances [n] between boxes; negative: how far their heights overlap."""
     return np.asarray(_apart(a, b)[:, 2])
+
+
+def pairs_within(a: Boxes, b: Boxes, reach: FloatArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """All pairs of rows of a and of b whose boxes are no farther apart along x, y and z than ``reach`` [3]."""
+    low, high = (np.ascontiguousarray(corner.T) for corner in (a.low, a.high))
+    rows, others = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    step = max(1, _AT_ONCE // max(1, len(a.low)))
+    for first in range(0, len(b.low), step):
+        least, most = b.low[first : first + step] - reach, b.high[first : first + step] + reach
+        near = np.ones((len(least), len(a.low)), np.bool_)
+        for axis in range(3):
+            near &= high[axis] >= least[:, axis, None]
+            near &= low[axis] <= most[:, axis, None]
+        at, its = np.nonzero(near)
+        rows.append(its)
+        others.append(at + first)
+    return np.concatenate(rows), np.concatenate(others)
 
 
 def _apart(a: Boxes, b: Boxes) -> FloatArray:

@@ -34,8 +34,8 @@ _SAMPLE = 2048
 _BLOCK = 8192
 _ROUGH = 1e-4
 """A product of many rows with several vectors may differ from those one by one by less than this."""
-_KEPT_ROWS, _KEPT = 2_000_000, 4096
-"""So many rows, of so many vectors, are remembered with their cosines (12 bytes each)."""
+_KEPT_ROWS, _KEPT, _HIT_BYTES = 2_000_000, 4096, 12
+"""So many rows, of so many vectors, are remembered with their cosines, in so many bytes each."""
 _HEADROOM = 1.25
 """Later vectors may have larger elements than the first ones."""
 _CHUNK, _AT_ONCE = 512, 16
@@ -79,6 +79,7 @@ class UnitVectors:
         self._rows = 0
         self._bytes: _Bytes | None = None
         self._known: OrderedDict[tuple[bytes, float], _Hits] = OrderedDict()
+        self._known_rows = 0
 
     def __len__(self) -> int:
         return self._rows
@@ -166,10 +167,11 @@ class UnitVectors:
                 rows, cosines = np.concatenate([old.rows, rows]), np.concatenate([old.cosines, cosines])
                 known[i] = _Hits(self._rows, rows, cosines)
         for key, hits in zip(keys, known, strict=True):
+            self._known_rows += len(hits.rows) - len(self._known.get(key, _NO_HITS).rows)
             self._known[key] = hits
             self._known.move_to_end(key)
-        while self._known and (len(self._known) > _KEPT or sum(len(h.rows) for h in self._known.values()) > _KEPT_ROWS):
-            self._known.popitem(last=False)
+        while len(self._known) > _KEPT or self._known_rows > _KEPT_ROWS:
+            self._known_rows -= len(self._known.popitem(last=False)[1].rows)
         return known
 
     def _scan_from(self, first: int, vectors: Float32Array, threshold: float) -> list[tuple[Rows, Float32Array]]:
@@ -256,8 +258,7 @@ class UnitVectors:
     def nbytes(self) -> int:
         """Memory taken by the rows in use."""
         copied = 0 if self._bytes is None else self._rows * self._matrix.shape[1]
-        known = sum(hits.rows.nbytes + hits.cosines.nbytes for hits in self._known.values())
-        return int(self._matrix[: self._rows].nbytes) + copied + known
+        return int(self._matrix[: self._rows].nbytes) + copied + _HIT_BYTES * self._known_rows
 
 
 def _singles(halves: HalfArray) -> Float32Array:

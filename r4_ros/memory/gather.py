@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.core.geometry import vec3
 from r4_ros.core.model import FOREVER, Order, Query, TemporalConstraint, TemporalKind
 from r4_ros.memory.fuse import Fuser
 from r4_ros.memory.index import Index, Mask, Slots
@@ -190,11 +191,10 @@ class Gatherer:
         return bool(len(self._semantic.filter(query, every, told).slots))
 
     def _within(self, bounds: Bounds, narrow: Narrow) -> Slots:
-        found = [
-            self._index.zones.find(replace(narrow, low=low, high=high))[0]
-            for low, high in zip(bounds.low, bounds.high, strict=True)
-        ]
-        return found[0] if len(found) == 1 else np.unique(np.concatenate([*found, np.zeros(0, np.int64)]))
+        if len(bounds.low) == 1:
+            low, high = vec3(bounds.low[0]), vec3(bounds.high[0])
+            return self._index.zones.find(replace(narrow, low=low, high=high))[0]
+        return self._index.touching_any(bounds.low, bounds.high, narrow)
 
     def _ranked(self, query: Query, scope: Scope, told: Told) -> Iterator[Meant]:
         """What fits best of all entries in the scope, in growing numbers while that leaves some out."""

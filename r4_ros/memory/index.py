@@ -132,17 +132,21 @@ class Index(Columns):
         chosen[codes] = True
         return np.flatnonzero(chosen[self.entries[column]] & self.entries["alive"])
 
+    def touching_any(self, low: FloatArray, high: FloatArray, narrow: Narrow) -> Slots:
+        """The slots of which some were at a place touching any of some boxes [n, 3] (and some others), ascending."""
+        found = [
+            self.zones.touching(low[i : i + _MOST_PLACES], high[i : i + _MOST_PLACES], narrow)
+            for i in range(0, len(low), _MOST_PLACES)
+        ]
+        return found[0] if len(found) == 1 else np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+
     def around(self, slots: Slots, agents: tuple[int, ...] | None) -> Slots:
         """Those of the agents within one cell's width of any of the slots (and some farther ones), ascending."""
         centres = self.entries["centre"][slots]
         low, high = centres - self._cell_m, centres + self._cell_m
         cells = np.floor(centres / self._cell_m)
         if len(slots) <= _MOST_PLACES or (np.ptp(cells, axis=0) + 4).prod() > _MOST_CELLS:
-            found = [
-                self.zones.touching(low[i : i + _MOST_PLACES], high[i : i + _MOST_PLACES], Narrow(agents=agents))
-                for i in range(0, len(slots), _MOST_PLACES)
-            ]
-            return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+            return self.touching_any(low, high, Narrow(agents=agents))
         narrow = Narrow(vec3(low.min(axis=0)), vec3(high.max(axis=0)), agents=agents)
         near = self.zones.find(narrow)[0]
         beside = _beside(np.floor(self.entries["centre"][near] / self._cell_m), cells)

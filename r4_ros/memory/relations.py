@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import FloatArray
@@ -39,7 +40,10 @@ from r4_ros.memory.areas import PARTS, part_of_thing
 from r4_ros.memory.boxes import Boxes, falling, footprint_shared, gaps, height_gaps, level_gaps
 from r4_ros.memory.views import DIRECTIONS, FROM_A_POSE, OPPOSITE_M, SEATED
 
+Mask = npt.NDArray[np.bool_]
 HELD = 0.5
+_AT_ONCE = 1 << 15
+"""So many numbers stay in the processor's cache."""
 ANYWHERE_M = 1e9
 
 
@@ -114,9 +118,8 @@ def _attached_to(a: Boxes, b: Boxes) -> FloatArray:
 
 
 def _along(a: Boxes, b: Boxes) -> FloatArray:
-    longer = int(b.size[0, 1] > b.size[0, 0])
-    centre = a.centre[:, longer]
-    alongside = (centre >= b.low[0, longer]) & (centre <= b.high[0, longer])
+    inside = (a.centre >= b.low) & (a.centre <= b.high)
+    alongside = np.where(b.size[:, 1] > b.size[:, 0], inside[:, 1], inside[:, 0])
     return np.where(alongside, falling(level_gaps(a, b), 0.0, 0.5), 0.0)
 
 
@@ -182,26 +185,40 @@ def check_relation(relation: str) -> None:
 
 
 def degrees(relation: str, candidates: Boxes, reference: Boxes) -> FloatArray:
-    """Degrees [n] of a relation of two boxes; ``reference`` is one box."""
+    """Degrees [n] of a relation of two boxes; ``reference`` is one box, or one for each candidate.
+
+    It is 0 where they are farther apart than twice ``REACH_M``.
+    """
     if relation in PARTS:
         return part_of_thing(relation, candidates, reference)
     return _PLAIN[relation](candidates, reference)
 
 
-def reach_between(first: Boxes, second: Boxes) -> float:
-    """How far off the line between two boxes' centres a thing's centre may be that stands between them."""
-    return max(0.5, 0.25 * float(np.linalg.norm(second.centre[0] - first.centre[0])))
+def reach_between(length: FloatArray) -> FloatArray:
+    """How far off the line between two things' centres, so far apart, one's centre may be that stands between them."""
+    return np.maximum(0.5, 0.25 * length)
 
 
-def between(candidates: Boxes, first: Boxes, second: Boxes) -> FloatArray:
-    """Degrees [n] to which candidates stand between two boxes."""
-    a, b = first.centre[0], second.centre[0]
-    way = b - a
-    length = float(np.linalg.norm(way))
-    if length < 1e-6:
-        return np.zeros(len(candidates.low))
-    offset = candidates.centre - a
-    share = offset @ way / length**2
-    off = np.linalg.norm(offset - share[:, None] * way, axis=1)
-    middle = (share > 0.1) & (share < 0.9)
-    return np.where(middle, falling(off, 0.0, reach_between(first, second)), 0.0)
+def between(candidates: Boxes, first: Boxes, others: Boxes, but: Mask | None = None) -> FloatArray:
+    """Degrees [n] to which candidates stand between one box and any of some others [k].
+
+    ``but`` [k, n]: which of the others don't count for which candidates.
+    """
+    way, offset = others.centre - first.centre[0], candidates.centre - first.centre[0]
+    length: FloatArray = np.linalg.norm(way, axis=1)
+    apart = length >= 1e-6
+    squared, reach = np.where(apart, length, 1.0)[:, None] ** 2, reach_between(length)[:, None] ** 2
+    nearest = np.full(len(offset), np.inf)  # how far off the line, as a share of the reach, squared
+    step = max(1, _AT_ONCE // max(1, len(way)))
+    for i in range(0, len(offset), step):
+        some = offset[i : i + step]
+        along = way[:, 0, None] * some[:, 0]
+        along += way[:, 1, None] * some[:, 1]
+        along += way[:, 2, None] * some[:, 2]
+        share = along / squared
+        middle = (share > 0.1) & (share < 0.9) & apart[:, None]
+        if but is not None:
+            middle &= ~but[:, i : i + step]
+        off = np.maximum((some**2).sum(axis=1) - share * along, 0.0) / reach
+        nearest[i : i + step] = np.where(middle, off, np.inf).min(axis=0, initial=np.inf)
+    return falling(np.sqrt(nearest), 0.0, 1.0)

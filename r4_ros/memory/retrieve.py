@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, UnknownEntry
+from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import transform_points, vec3
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import (
@@ -129,11 +128,11 @@ class Retriever:
         now = self._now(query, agents)
         ego_candidates = agents if not query.ego_agent and len(agents) > 1 else []
         ego_agent = query.ego_agent or (agents[0] if len(agents) == 1 else "")
-        scene = Scene(now, query.at_ns, ego_agent, regions)
+        scene = Scene(now, query.at_ns, ego_agent, regions, deadline)
         if query.limit < 1:
             raise InvalidArgument(f"limit must be at least 1, not {query.limit}")
         told = self._episode_book.ties.told(self._index.slots, now)
-        passed = self._passed(query, scene, told, deadline)
+        passed = self._passed(query, scene, told)
         best = self._ordered(query, passed.found, scene)
         entries = self._evidence.make(best, scene, map_frames, passed.fused.sources, told)
         looked = self._looked(query, scene)
@@ -173,14 +172,14 @@ class Retriever:
             return query.now_ns
         return max((s.newest_ns for s in map(self._sessions.newest, agents) if s is not None), default=0)
 
-    def _passed(self, query: Query, scene: Scene, told: Told, deadline: float) -> Passed:
+    def _passed(self, query: Query, scene: Scene, told: Told) -> Passed:
         """What satisfies all keys: of the first candidates among which the best ones certainly are, else of all.
 
         Where nothing does, the counts say which key left nothing over.
         """
         scope = self._gatherer.scope(query, scene.now_ns)
         for gathered in self._gatherer.rounds(query, scene, scope, told):
-            passed = self._sifted(query, gathered, scene, deadline)
+            passed = self._sifted(query, gathered, scene)
             if self._certain(query, gathered, passed.found, scene.now_ns):
                 break
         if len(passed.found.slots) or passed.after_semantic >= 0:
@@ -189,7 +188,7 @@ class Retriever:
             return replace(passed, after_semantic=0, after_spatial=0)
         if passed.after_spatial < 0 and query.spatial and query.temporal:
             without_times = replace(query, temporal=(), states=(), visibilities=())
-            return replace(passed, after_spatial=self._passed(without_times, scene, told, deadline).after_spatial)
+            return replace(passed, after_spatial=self._passed(without_times, scene, told).after_spatial)
         return passed
 
     def _certain(self, query: Query, gathered: Gathered, found: Candidates, now_ns: int) -> bool:
@@ -201,17 +200,17 @@ class Retriever:
             sure = found.semantic * found.spatial > gathered.meant.bound
         return gathered.is_all or int(np.count_nonzero(sure)) >= query.limit
 
-    def _sifted(self, query: Query, gathered: Gathered, scene: Scene, deadline: float) -> Passed:
+    def _sifted(self, query: Query, gathered: Gathered, scene: Scene) -> Passed:
         """Those of the candidates that satisfy all keys."""
         slots, now, counted = gathered.meant.slots, scene.now_ns, gathered.counted
         fused = Fused(slots, np.arange(len(slots)), {}) if query.entry_ids else self._fuser.fuse(slots, now)
         after_semantic = len(fused.slots)
-        _check_deadline(deadline)
+        scene.check_time()
         found = self._placed(fused, gathered.meant.scores[fused.rows], scene)
         for constraint in query.spatial:
             mask, degree = self._spatial.filter(constraint, found.slots, found.boxes, scene)
             found = replace(found, spatial=np.minimum(found.spatial, degree)).keep(mask)
-            _check_deadline(deadline)
+            scene.check_time()
         after_spatial = len(found.slots)
         for moment in query.temporal:
             holds: Callable[[Slots], Mask] = partial(self._temporal.holds, moment, now_ns=now)
@@ -219,7 +218,7 @@ class Retriever:
                 holds = fused.unless_moved(holds, moment.start_ns)
             found = found.keep(_any_source(holds, found.slots, fused))
         found = self._in_state(query, found, now)
-        _check_deadline(deadline)
+        scene.check_time()
         return Passed(
             found,
             fused,
@@ -360,8 +359,3 @@ def _any_source(holds: Callable[[Slots], Mask], slots: Slots, fused: Fused) -> M
         starts = np.cumsum([0, *(len(some) for some in sources[:-1])])
         mask[rows] = np.logical_or.reduceat(every, starts)
     return mask
-
-
-def _check_deadline(deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise DeadlineExceeded("the memory's time for this query is up; ask for less or allow more time")

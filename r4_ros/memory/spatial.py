@@ -9,13 +9,14 @@ a region, or the candidate is in none, or was in view of the ego agent.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from r4_ros.core.errors import InvalidArgument, UnknownEntry
-from r4_ros.core.geometry import bounds, inside_polygon, vec3
+from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, UnknownEntry
+from r4_ros.core.geometry import bounds, inside_polygon
 from r4_ros.core.model import (
     IDENTITY,
     NS_PER_S,
@@ -26,18 +27,17 @@ from r4_ros.core.model import (
     Region,
     SpatialConstraint,
     TrailPoint,
-    Vec3,
 )
 from r4_ros.memory import areas, relations, views
-from r4_ros.memory.boxes import Boxes, gaps, observer_box, point_box
+from r4_ros.memory.boxes import Boxes, gaps, observer_box, pairs_within, point_box
 from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.moments import TemporalKey
 from r4_ros.memory.trails import Trails
 
 IN_VIEW_NS = NS_PER_S
 _SLACK_M = 1e-6
-_MOST_PLACES = 8
-"""The boxes around so many places are looked up one by one."""
+_FEW_PLACES = 4
+"""So few are compared with all candidates one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,19 @@ class Scene:
     at_ns: int | None
     ego_agent: str
     regions: Sequence[Region]
+    deadline: float = math.inf  # on the monotonic clock
     trail: dict[int, TrailPoint | None] = field(default_factory=dict)  # where the ego agent was, as looked up so far
+    known: dict[SpatialConstraint, list[Place]] = field(default_factory=dict)  # what was referred to so far
 
     @property
     def place_ns(self) -> int:
         """The time whose places count."""
         return self.now_ns if self.at_ns is None else self.at_ns
+
+    def check_time(self) -> None:
+        """Raise DeadlineExceeded where the time for the query is up."""
+        if time.monotonic() > self.deadline:
+            raise DeadlineExceeded("the memory's time for this query is up; ask for less or allow more time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +77,19 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Boxes of the map, low and high corners, of which whatever satisfies a constraint touches one."""
+    """Boxes of the map, low and high corners [n, 3], of which whatever satisfies a constraint touches one."""
 
-    low: tuple[Vec3, ...]
-    high: tuple[Vec3, ...]
+    low: FloatArray
+    high: FloatArray
 
     @property
     def area(self) -> float:
-        """Of the ground that they cover, m^2."""
-        return sum((h[0] - w[0]) * (h[1] - w[1]) for w, h in zip(self.low, self.high, strict=True))
+        """Of the ground that they cover at most, m^2."""
+        return float((self.high - self.low)[:, :2].prod(axis=1).sum())
+
+    def joined(self) -> Bounds:
+        """One box around all."""
+        return Bounds(self.low.min(axis=0, keepdims=True), self.high.max(axis=0, keepdims=True))
 
 
 class SpatialKey:
@@ -109,24 +120,72 @@ class SpatialKey:
         Raises InvalidArgument for an unknown relation, UnknownEntry for an unknown region.
         """
         check(constraint)
-        degree = np.zeros(len(slots))
         maps = self._index.entries["map"][slots] if maps is None else maps
-        for place in self.places(constraint, scene):
-            d = self._degree(constraint, slots, boxes, place, scene)
-            low, high = constraint.min_distance, constraint.max_distance
-            if low > 0 or high > 0:
-                distance = self.distances(boxes, place)
-                d = np.where((distance >= low) & ((high <= 0) | (distance <= high)), d, 0.0)
-            here = self._on_map(maps, place) & ((slots < 0) | (slots != place.slot))
-            walled = constraint.relation in relations.AMONG_NEIGHBOURS
-            there = np.flatnonzero(here & (d > 0) & walled)
-            if len(there) and place.region is None:
-                rows = Boxes(boxes.low[there], boxes.high[there])
-                here[there] &= self._in_reach(constraint, slots[there], rows, place, scene)
-            degree = np.maximum(degree, np.where(here, d, 0.0))
+        places = self.places(constraint, scene)
+        reach = relations.REACH_M.get(constraint.relation)
+        if reach is not None and constraint.reference is Reference.ENTRIES and len(places) > _FEW_PLACES:
+            degree = self._by_pairs(constraint, slots, boxes, maps, places, scene)
+        else:
+            degree = np.zeros(len(slots))
+            for place in places:
+                scene.check_time()
+                np.maximum(degree, self._at_place(constraint, slots, boxes, maps, place, scene), out=degree)
         if constraint.negate:
             return degree < relations.HELD, 1 - degree
         return degree >= relations.HELD, degree
+
+    def _at_place(
+        self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, maps: Slots, place: Place, scene: Scene
+    ) -> FloatArray:
+        """Degrees of all candidates for one place."""
+        d = self._degree(constraint, slots, boxes, place, scene)
+        low, high = constraint.min_distance, constraint.max_distance
+        if low > 0 or high > 0:
+            distance = self.distances(boxes, place)
+            d = np.where((distance >= low) & ((high <= 0) | (distance <= high)), d, 0.0)
+        here = self._on_map(maps, place) & ((slots < 0) | (slots != place.slot))
+        walled = constraint.relation in relations.AMONG_NEIGHBOURS
+        there = np.flatnonzero(here & (d > 0) & walled)
+        if len(there) and place.region is None:
+            here[there] &= self._in_reach(constraint, slots[there], boxes.take(there), place, scene)
+        return np.where(here, d, 0.0)
+
+    def _by_pairs(
+        self,
+        constraint: SpatialConstraint,
+        slots: Slots,
+        boxes: Boxes,
+        maps: Slots,
+        places: Sequence[Place],
+        scene: Scene,
+    ) -> FloatArray:
+        """The same for many entries as places, of which each concerns only the candidates around it."""
+        everywhere = Boxes(np.concatenate([p.box.low for p in places]), np.concatenate([p.box.high for p in places]))
+        across, up = _reach(constraint, places[0])
+        rows, others = pairs_within(boxes, everywhere, 2 * _sides((across, up)))
+        codes = np.array([self._index.maps.find(p.map_id) for p in places])
+        here = (maps[rows] == codes[others]) & (slots[rows] != np.array([p.slot for p in places])[others])
+        rows, others = rows[here], others[here]
+        degree = relations.degrees(constraint.relation, boxes.take(rows), everywhere.take(others))
+        low, high = constraint.min_distance, constraint.max_distance
+        if low > 0 or high > 0:
+            distance = gaps(boxes.take(rows), everywhere.take(others))
+            degree[(distance < low) | ((high > 0) & (distance > high))] = 0.0
+        if constraint.relation in relations.AMONG_NEIGHBOURS and scene.regions:
+            degree[self._walled_off(boxes, rows, places, others, scene)] = 0.0
+        scene.check_time()
+        best = np.zeros(len(slots))
+        np.maximum.at(best, rows, degree)
+        return best
+
+    def _walled_off(self, boxes: Boxes, rows: Slots, places: Sequence[Place], others: Slots, scene: Scene) -> Mask:
+        """Which pairs of a candidate and a place are in rooms, and not in the same one."""
+        walled = np.zeros(len(rows), np.bool_)
+        order = np.argsort(others, kind="stable")
+        for pairs in np.split(order, np.flatnonzero(np.diff(others[order])) + 1) if len(order) else ():
+            own, inside = self._rooms(boxes.take(rows[pairs]), places[others[pairs[0]]], scene)
+            walled[pairs] = own.any() & inside.any(axis=0) & ~inside[own].any(axis=0)
+        return walled
 
     def bounds(self, constraint: SpatialConstraint, scene: Scene) -> Bounds | None:
         """Where in the map the things are that satisfy a constraint; None: it may be anywhere."""
@@ -134,22 +193,22 @@ class SpatialKey:
         if constraint.negate:
             return None
         places = self.places(constraint, scene)
-        reach = [_reach(constraint, place) for place in places]
         if constraint.relation == "between":
-            others = self._entries(constraint.other_entry_ids, scene)
-            pairs = [(a, b) for a in places for b in others]
-            places = [Place(_around(a.box, b.box)) for a, b in pairs]
-            off = [relations.reach_between(a.box, b.box) for a, b in pairs]
-            reach = [(r, r) for r in off]
+            return self._bounds_between(places, self._entries(constraint.other_entry_ids, scene))
+        reach = [_reach(constraint, place) for place in places]
         if any(r[0] >= relations.ANYWHERE_M for r in reach):
             return None
-        if len(places) > _MOST_PLACES:
-            low = np.min([p.box.low[0] - _sides(r) for p, r in zip(places, reach, strict=True)], axis=0)
-            high = np.max([p.box.high[0] + _sides(r) for p, r in zip(places, reach, strict=True)], axis=0)
-            return Bounds((vec3(low),), (vec3(high),))
-        low = tuple(vec3(p.box.low[0] - _sides(r)) for p, r in zip(places, reach, strict=True))
-        high = tuple(vec3(p.box.high[0] + _sides(r)) for p, r in zip(places, reach, strict=True))
-        return Bounds(low, high)
+        sides = np.array([_sides(r) for r in reach]).reshape(-1, 3)
+        low, high = (np.array([corner(p) for p in places]).reshape(-1, 3) for corner in (_low, _high))
+        return _fewest(Bounds(low - sides, high + sides))
+
+    def _bounds_between(self, places: Sequence[Place], others: Sequence[Place]) -> Bounds:
+        if not places or not others:
+            return Bounds(np.zeros((0, 3)), np.zeros((0, 3)))
+        every = [*places, *others]
+        low, high = np.min([_low(p) for p in every], axis=0), np.max([_high(p) for p in every], axis=0)
+        reach = relations.reach_between(np.linalg.norm([high - low], axis=1)) + _SLACK_M
+        return Bounds((low - reach)[None], (high + reach)[None])
 
     def _degree(
         self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene
@@ -198,12 +257,13 @@ class SpatialKey:
     def _between(
         self, constraint: SpatialConstraint, slots: Slots, boxes: Boxes, place: Place, scene: Scene
     ) -> FloatArray:
-        degree = np.zeros(len(slots))
-        for other in self._entries(constraint.other_entry_ids, scene):
-            if other.slot != place.slot:
-                d = relations.between(boxes, place.box, other.box)
-                degree = np.maximum(degree, np.where(slots != other.slot, d, 0.0))
-        return degree
+        others = [o for o in self._entries(constraint.other_entry_ids, scene) if o.slot != place.slot]
+        others = [o for o in others if o.map_id == place.map_id or not place.map_id]
+        if not others:
+            return np.zeros(len(slots))
+        boxes_of = Boxes(np.concatenate([o.box.low for o in others]), np.concatenate([o.box.high for o in others]))
+        themselves = np.array([o.slot for o in others])[:, None] == slots
+        return relations.between(boxes, place.box, boxes_of, themselves)
 
     def _viewer(self, constraint: SpatialConstraint, place: Place, scene: Scene) -> Pose | None:
         if constraint.pose != IDENTITY and constraint.reference in (Reference.ENTRIES, Reference.REGION):
@@ -244,6 +304,11 @@ class SpatialKey:
 
     def places(self, constraint: SpatialConstraint, scene: Scene) -> list[Place]:
         """What a constraint refers to; none where the ego agent's pose isn't known. Raises UnknownEntry."""
+        if constraint not in scene.known:
+            scene.known[constraint] = self._places(constraint, scene)
+        return scene.known[constraint]
+
+    def _places(self, constraint: SpatialConstraint, scene: Scene) -> list[Place]:
         kind = constraint.reference
         if kind is Reference.EGO:
             ego = self.ego(scene, constraint.stamp_ns)
@@ -317,5 +382,17 @@ def _sides(reach: tuple[float, float]) -> FloatArray:
     return np.array([reach[0], reach[0], reach[1]]) + _SLACK_M
 
 
-def _around(a: Boxes, b: Boxes) -> Boxes:
-    return Boxes(np.minimum(a.low, b.low), np.maximum(a.high, b.high))
+def _low(place: Place) -> FloatArray:
+    return np.asarray(place.box.low[0])
+
+
+def _high(place: Place) -> FloatArray:
+    return np.asarray(place.box.high[0])
+
+
+def _fewest(bounds: Bounds) -> Bounds:
+    """The boxes, or one around them where that is no larger than all together."""
+    if not len(bounds.low):
+        return bounds
+    joined = bounds.joined()
+    return joined if joined.area <= bounds.area else bounds

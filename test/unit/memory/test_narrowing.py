@@ -26,6 +26,7 @@ from r4_ros.core.model import (
 )
 from r4_ros.memory import gather, moments, relations
 from r4_ros.memory import index as index_module
+from r4_ros.memory import spatial as spatial_module
 from r4_ros.memory.library import Library, open_library
 
 S = 1_000_000_000
@@ -131,9 +132,11 @@ spatial = st.one_of(
         SpatialConstraint,
         st.sampled_from(sorted(set(relations.RELATIONS) - {"facing", "in_view", "in_cone", "beyond"})),
         st.just(Reference.ENTRIES),
-        entry_ids=st.lists(st.integers(0, 60), min_size=1, max_size=3),
-        other_entry_ids=st.lists(st.integers(0, 60), min_size=1, max_size=2),
+        entry_ids=st.lists(st.integers(0, 60), min_size=1, max_size=12),
+        other_entry_ids=st.lists(st.integers(0, 60), min_size=1, max_size=5),
         max_distance=distances,
+        min_distance=st.sampled_from([0.0, 0.0, 0.3]),
+        negate=st.sampled_from([False, False, True]),
     ),
 )
 queries = st.builds(
@@ -175,7 +178,9 @@ def test_narrowed_or_not_the_same_is_found(
 ) -> None:
     fill(base, make_robot, thing)
     query = named(query, [e.entry_id for e in base.entries()])
-    whole = base.retrieve(query)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spatial_module, "_FEW_PLACES", 1000)
+        whole = base.retrieve(query)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gather, "_FEW", 0)
         patch.setattr(gather, "_MANY", many)
@@ -183,6 +188,7 @@ def test_narrowed_or_not_the_same_is_found(
         patch.setattr(gather, "_FIRST_PART", 2)
         patch.setattr(gather, "_GROWTH", 2)
         patch.setattr(moments, "_MOST_STEPS", 2)
+        patch.setattr(spatial_module, "_FEW_PLACES", 0)
         patch.setattr(index_module, "_MOST_PLACES", 3)
         patch.setattr(index_module, "_MOST_CELLS", cells)
         found = base.retrieve(query)
