@@ -116,7 +116,10 @@ class UnitVectors:
     def _dots(self, vectors: Float32Array, rows: Rows) -> Float32Array:
         """The same for several vectors [n, d]: [n, rows]."""
         count, vectors = len(rows), np.asarray(vectors, np.float32)
-        rows = np.concatenate([rows, np.zeros(-count % _AT_ONCE, np.int64)])  # a product's last rows round otherwise
+        if missing := -count % _AT_ONCE:
+            rows = np.concatenate([rows, np.zeros(missing, np.int64)])  # a product's last rows round otherwise
+        if len(vectors) == 1 and len(rows) <= _CHUNK:
+            return np.asarray(np.dot(self._matrix[rows], vectors[0])[None, :count])
         cosines = np.empty((len(vectors), len(rows)), np.float32)
         for i in range(0, len(rows), _CHUNK):
             some = self._matrix[rows[i : i + _CHUNK]]

@@ -161,12 +161,12 @@ class TextVectors:
         known = self._models.get(model)
         if codes is None:
             codes = np.arange(len(self.texts))
+        rows = np.full(len(codes), -1) if known is None else known.rows_of(codes)
+        there = rows >= 0
+        if known is not None and there.all():
+            return known.vectors.best_dots(vectors, rows)
         best = np.full(len(codes), -1.0, np.float32)
-        if known is None:
-            return best
-        rows = known.rows_of(codes)
-        there = np.flatnonzero(rows >= 0)
-        if len(there):
+        if known is not None and there.any():
             best[there] = known.vectors.best_dots(vectors, rows[there])
         return best
 

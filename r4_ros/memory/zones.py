@@ -26,7 +26,8 @@ Times = npt.NDArray[np.int64]
 Codes32 = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.uint64]
 
-ZONE = 512
+_ZONE_BITS = 9
+ZONE = 1 << _ZONE_BITS
 _SPARE_ZONES = 64
 _TAIL_ZONES = 16
 """So many zones of rows as they came are laid along a curve."""
@@ -212,9 +213,9 @@ class Zones:
         Times and agents are exact; the others may have touched the box at any time.
         """
         sides, times = narrow.most_sides(), narrow.most_times()
-        fit = _none_exceeds(self._least_times, times[:, None], 0)
+        fit = _none_exceeds(self._least_times, times[:, None])
         if sides is not None:
-            fit &= _none_exceeds(self._least_sides, sides[:, None], 0)
+            fit &= _none_exceeds(self._least_sides, sides[:, None])
         if narrow.agents is not None:
             wanted: Mask = np.zeros(len(fit), np.bool_)
             for agent in narrow.agents:
@@ -233,8 +234,8 @@ class Zones:
     def touching(self, low: FloatArray, high: FloatArray, narrow: Narrow) -> Slots:
         """The slots of which some were at a place touching any of some boxes [n, 3], ascending; each box is small."""
         most = -_sides(low, high)[_OPPOSITE]
-        fit = _none_exceeds(self._least_sides[:, None], most[:, :, None], 0)
-        fit &= _none_exceeds(self._least_times, narrow.most_times()[:, None], 0)
+        fit = _none_exceeds(self._least_sides[:, None], most[:, :, None])
+        fit &= _none_exceeds(self._least_times, narrow.most_times()[:, None])
         boxes, zones = np.nonzero(fit)
         found = [np.zeros(0, np.int64)]
         for i in range(0, len(zones), _AT_ONCE):
@@ -243,14 +244,33 @@ class Zones:
         return np.unique(np.concatenate(found))
 
     def _rows(self, zones: Slots, sides: Sides | None, narrow: Narrow) -> Slots:
-        """The slots in some zones that fit; ``sides`` [6], or of each zone [n, 6]."""
-        fit = _none_exceeds(self._times[zones], narrow.most_times()[:, None], 1)
+        """The slots in some zones that fit; ``sides`` [6], or of each zone [n, 6].
+
+        What lies too far along x is left out first; the rest is compared row by row.
+        """
+        first, last = narrow.most_times()
+        if sides is None:
+            fit = self._times[zones, 0] <= first
+            fit &= self._times[zones, 1] <= last
+        else:
+            fit = self._sides[zones, 0] <= sides[..., 0, None]
+            fit &= self._sides[zones, 3] <= sides[..., 3, None]
+        at = np.flatnonzero(fit)
+        which, column = at >> _ZONE_BITS, at & (ZONE - 1)
+        zone = zones[which]
+        rows = (zone << _ZONE_BITS) + column
         if sides is not None:
-            fit &= _none_exceeds(self._sides[zones], sides[..., None], 1)
+            flat, times = self._sides.ravel(), self._times.ravel()
+            at = 6 * ZONE * zone + column
+            kept = times[(zone << _ZONE_BITS + 1) + column] <= first
+            kept &= times[(zone << _ZONE_BITS + 1) + column + ZONE] <= last
+            for side in (1, 4, 2, 5):
+                kept &= flat[at + side * ZONE] <= (sides[side] if sides.ndim == 1 else sides[which, side])
+            rows = rows[kept]
         if narrow.agents is not None and (self._least_agent[zones] < self._most_agent[zones]).any():
-            agents = self._agent[zones]
-            fit &= np.any([agents == agent for agent in narrow.agents], axis=0)
-        return np.asarray(self._slot[zones][fit].astype(np.int64))
+            agents = self._agent.ravel()[rows]
+            rows = rows[np.any([agents == agent for agent in narrow.agents], axis=0)]
+        return np.asarray(self._slot.ravel()[rows].astype(np.int64))
 
     def nbytes(self) -> int:
         """Memory taken."""
@@ -262,9 +282,9 @@ _ARRAYS = (*_BY_ZONE, "_least_sides", "_least_times")
 _OPPOSITE = np.array([3, 4, 5, 0, 1, 2])
 
 
-def _none_exceeds(values: Sides | Times, most: Sides | Times, axis: int) -> Mask:
-    """Where no value along the axis exceeds its limit."""
-    return np.asarray(np.logical_and.reduce(values <= most, axis=axis))
+def _none_exceeds(values: Sides | Times, most: Sides | Times) -> Mask:
+    """Where no value along the first axis exceeds its limit."""
+    return np.asarray(np.logical_and.reduce(values <= most))
 
 
 def _first_zones(name: str, zones: int) -> Any:
