@@ -75,7 +75,7 @@ def ask(
     if go:
         raise InvalidArgument("--go drives a running robot: it needs --ros")
     with _open(db, embedder) as library:
-        _session(asked, _from_file(library, now, config), as_json, trace)
+        _session(asked, _from_file(library, now, config, embedder), as_json, trace)
 
 
 def _open(db: str, embedder: str) -> Library:
@@ -88,15 +88,17 @@ def _open(db: str, embedder: str) -> Library:
     return open_library(db, MemoryConfig(), embedder_for(db, embedder), read_only=True)
 
 
-def _from_file(library: Library, now: str, config: ReasonerConfig) -> Callable[[Question], Answer]:
+def _from_file(library: Library, now: str, config: ReasonerConfig, embedder: str) -> Callable[[Question], Answer]:
     from dataclasses import replace
 
+    from r4_ros.adapters.embedders import make_embedder
     from r4_ros.adapters.language_models import make_language
     from r4_ros.cli.view import parse_time
     from r4_ros.reasoner.answer import Reasoner
     from r4_ros.reasoner.planner import make_planner
 
-    reasoner = Reasoner(library, config, planner=make_planner(config, make_language(config)))
+    likeness = make_embedder("none" if embedder == "none" else "minilm")
+    reasoner = Reasoner(library, config, planner=make_planner(config, make_language(config)), embedder=likeness)
     now_ns = parse_time(now, library.newest_stamp()) if now else None
     return lambda question: reasoner.answer(replace(question, now_ns=now_ns))
 

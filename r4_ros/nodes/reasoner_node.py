@@ -11,6 +11,7 @@ from typing import Any
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
 from r4_ros import action, msg, srv
+from r4_ros.adapters.embedders import make_embedder
 from r4_ros.adapters.language_models import make_language
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import NotReady
@@ -120,7 +121,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
     def _made(self, config: ReasonerConfig) -> Reasoner:
         """A reasoner to which 'me' is this node's agent; empty: the only agent there is."""
         config = replace(config, agent_id=config.agent_id or self.get_namespace().strip("/"))
-        return Reasoner(self._memory, config, advisor=self._advisor, planner=self._planner)
+        return Reasoner(self._memory, config, None, self._advisor, self._planner, make_embedder("minilm"))
 
     def _message(self, answer: Answer) -> msg.Answer:
         message = answer_to_msg(answer)

@@ -7,7 +7,7 @@ from typing import Any
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.model import Answer, Evidence, Question
-from r4_ros.core.ports import Advisor, Memory, TaskLog
+from r4_ros.core.ports import Advisor, Embedder, Memory, TaskLog
 from r4_ros.reasoner import loop
 from r4_ros.reasoner.planner import Planner, make_planner
 
@@ -16,7 +16,7 @@ class Reasoner:
     """Answers questions from a memory.
 
     planner: who reads the questions; by default the rules. log: each finished task is written there. advisor: asked
-    how to go on where a run finds nothing.
+    how to go on where a run finds nothing. embedder: tells what may serve a purpose whose verb isn't in the lexicon.
     """
 
     def __init__(
@@ -26,11 +26,13 @@ class Reasoner:
         log: TaskLog | None = None,
         advisor: Advisor | None = None,
         planner: Planner | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._memory = memory
         self._config = config or ReasonerConfig()
         self._log = log
         self._advisor = advisor
+        self._embedder = embedder
         self._planner = planner or make_planner(self._config)
 
     def answer(self, question: Question) -> Answer:
@@ -39,7 +41,9 @@ class Reasoner:
         Raises what the memory raises (store, network), InvalidArgument for an unknown time zone, and ModelError where
         a language model fails and is configured not to be replaced.
         """
-        draft, form, trace = loop.solve(self._memory, question, self._config, self._planner, self._advisor)
+        draft, form, trace = loop.solve(
+            self._memory, question, self._config, self._planner, self._advisor, self._embedder
+        )
         answer = Answer(
             question=question.text,
             text=draft.text,

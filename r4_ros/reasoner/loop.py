@@ -10,7 +10,7 @@ from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, R4Error, UnsupportedQuestion
 from r4_ros.core.lessons import Relax
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, Retrieval, TraceStep, Verdict
-from r4_ros.core.ports import Advisor, Memory
+from r4_ros.core.ports import Advisor, Embedder, Memory
 from r4_ros.reasoner import (
     explain,
     gate,
@@ -22,8 +22,8 @@ from r4_ros.reasoner import (
     parse,
     reflection,
     selves,
+    uses,
     wording,
-    words,
 )
 from r4_ros.reasoner.draft import (
     Draft,
@@ -66,7 +66,12 @@ REASONS = {
 
 
 def solve(
-    memory: Memory, question: Question, config: ReasonerConfig, planner: Planner, advisor: Advisor | None = None
+    memory: Memory,
+    question: Question,
+    config: ReasonerConfig,
+    planner: Planner,
+    advisor: Advisor | None = None,
+    embedder: Embedder | None = None,
 ) -> tuple[Draft, Form | None, list[TraceStep]]:
     """The draft of an answer, its form, and the trace. Raises what the memory raises, except for the deadline."""
     rounds = max(1, question.max_rounds or config.max_rounds)
@@ -82,6 +87,7 @@ def solve(
         experience=config.experience,
         gate=config.gate,
         advisor=advisor,
+        embedder=embedder,
     )
     plan: Plan | None = None
     try:
@@ -103,6 +109,9 @@ def solve(
         draft = _unsupported(str(error), plan)
     if draft.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_SEEN) and not draft.evidence:
         draft = draft if parse.is_english(question.text) else unsupported("I understand questions in English only.")
+    if run.guessed and draft.verdict is Verdict.ANSWERED:
+        text = f"What may serve for that, by what things are usually for: {draft.text}"
+        draft = replace(draft, text=text, verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
     run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
     return draft, plan.form if plan is not None else None, run.trace
 
@@ -131,7 +140,8 @@ def _answer(run: Run, plan: Plan) -> Draft:
     reason = plan.unsupported or ("" if of_thing else REASONS.get(plan.form, ""))
     if reason:
         raise UnsupportedQuestion(reason)
-    plan = _with_purpose(plan)
+    purposeful = uses.served(plan, run.embedder)
+    plan, run.guessed = purposeful.plan, purposeful.guessed
     opening = run.gate and gate.may_open(plan)
     probe = run.begin(gate.LOOK if opening else 1)
     if opening:
@@ -363,20 +373,3 @@ def _beside(base: Draft, relaxed: Relaxation, draft: Draft, plan: Plan) -> Draft
         value = draft.value if relaxed.key in (Relax.REGION, Relax.SPELLING) else None
         return Draft(text, Verdict.AMBIGUOUS, value, draft.evidence, draft.confidence / 2, draft.frame)
     return replace(base, text=text, evidence=draft.evidence)
-
-
-def _with_purpose(plan: Plan) -> Plan:
-    """A purpose becomes the kinds that serve it. Raises UnsupportedQuestion for a purpose that isn't known."""
-    purpose = plan.target.semantic.purpose
-    if not purpose:
-        return plan
-    serving = words.PURPOSES
-    if plan.form in (Form.LOCATE, Form.NAVIGATE) or "somewhere" in plan.question.casefold():
-        serving = words.PURPOSES | words.PLACES_FOR
-    kinds = next((serving[w] for w in purpose.split() if w in serving), ())
-    if not kinds or " the " in f" {purpose} ":
-        raise UnsupportedQuestion(f"it isn't known what serves to {purpose}")
-    labels = tuple(dict.fromkeys(label for kind in kinds for label in lexicon.labels_for(kind)))
-    semantic = plan.target.semantic.model_copy(update={"labels": labels})
-    target = plan.target.model_copy(update={"semantic": semantic})
-    return plan.model_copy(update={"steps": (*plan.steps[:-1], target)})
