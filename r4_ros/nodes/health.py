@@ -105,9 +105,9 @@ class CameraHealth:
             )
         if refused:
             share = len(refused) / (len(refused) + len(ages))
-            limits = (config.warn_refused_share, config.error_refused_share)
             health.refusing = share > config.warn_refused_share
-            _judge(health, f"of the frames of the last {span:.0f} s were refused", share, *limits)
+            limits = (100 * config.warn_refused_share, 100 * config.error_refused_share)
+            _judge(health, f"% of the frames of the last {span:.0f} s were refused", 100 * share, *limits)
         health.values.update(device_memory())
         return health
 
@@ -117,7 +117,7 @@ def _judge(health: Health, what: str, value: float, warn: float, error: float) -
     level = health.errors if value > error else health.warnings if value > warn else None
     if level is not None:
         limit = error if value > error else warn
-        level.append(f"{abs(value):.2g} {what} (limit {abs(limit):g})")
+        level.append(f"{abs(value):.3g} {what} (limit {abs(limit):g})")
 
 
 def device_memory() -> dict[str, object]:

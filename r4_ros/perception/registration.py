@@ -82,7 +82,8 @@ def nearest_in(pixels: npt.NDArray[np.int32], depth: Float32Array, camera: Intri
     width x height stands for a place outside of the image.
     """
     nearest = np.full(camera.width * camera.height + 1, np.inf, np.float32)
-    np.minimum.at(nearest, pixels, depth)
+    with np.errstate(invalid="ignore"):  # outside there may be NaN
+        np.minimum.at(nearest, pixels, depth)
     inside = nearest[:-1]
     inside[np.isinf(inside)] = 0
     return inside.reshape(camera.height, camera.width)

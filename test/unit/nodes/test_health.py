@@ -72,7 +72,8 @@ def test_refusals_count_by_their_share_and_not_keyframes(clock: Clock) -> None:
     assert health.report(PerceptionConfig(), TOPICS).warnings == []
     for _ in range(15):
         health.refused(RefusalReason.NO_POSE)
-    assert "refused (limit 0.5)" in health.report(PerceptionConfig(), TOPICS).warnings[0]
+    told = health.report(PerceptionConfig(), TOPICS).warnings[0]
+    assert told == "60 % of the frames of the last 5 s were refused (limit 50)"
 
 
 def test_a_topic_that_falls_silent(clock: Clock) -> None:

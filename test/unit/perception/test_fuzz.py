@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import math
+import struct
 from pathlib import Path
 from types import SimpleNamespace as Message
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
@@ -42,13 +44,15 @@ TEXTS = (
 )
 ROLES = ("color", "depth", "cloud", "label", "color_info", "depth_info", "tf", "odometry", "label_info")
 WIDTH, HEIGHT = 32, 24
+# 32 x 24 pixels, all of 2000 mm: numbers 0, 768, 4000 and 767 zeros, in nibbles 0 | 8 8 C 1 | 8 C E 7 | 0 ...
+RVL = struct.pack(f"<II{97}I", WIDTH, HEIGHT, 0x088C18CE, 0x70000000, *(0,) * 95)
 
 
 class Robot:
-    """Whole messages of one frame after the other."""
+    """Whole messages of one frame after the other. ``compressed``: images as jpeg and compressedDepth."""
 
-    def __init__(self, messages: Any) -> None:
-        self.messages = messages
+    def __init__(self, messages: Any, compressed: bool = False) -> None:
+        self.messages, self.compressed = messages, compressed
         self.labels = np.zeros((HEIGHT, WIDTH), np.uint8)
         self.labels[8:16, 8:20] = 7
 
@@ -65,11 +69,23 @@ class Robot:
             ("depth_info", copy.deepcopy(info)),
             ("label_info", Message(data='{"7": "cup"}')),
             ("odometry", self.odometry(stamp_ns)),
-            ("color", make.image(color, "rgb8", stamp_ns)),
+            ("color", self.packed(color, "rgb8", stamp_ns)),
             ("label", make.image(self.labels, "mono8", stamp_ns)),
             ("cloud", self.cloud(stamp_ns)),
-            ("depth", make.image(depth, "16UC1", stamp_ns)),
+            ("depth", self.packed(depth, "16UC1", stamp_ns)),
         ]
+
+    def packed(self, pixels: np.ndarray[Any, Any], encoding: str, stamp_ns: int) -> Any:
+        make = self.messages
+        if not self.compressed:
+            return make.image(pixels, encoding, stamp_ns)
+        if encoding == "rgb8":
+            return make.compressed(cv2.imencode(".jpg", pixels)[1].tobytes(), "rgb8; jpeg compressed bgr8", stamp_ns)
+        if stamp_ns // (NS_PER_S // 10) % 2:
+            return make.compressed(
+                bytes(12) + cv2.imencode(".png", pixels)[1].tobytes(), "16UC1; compressedDepth png", stamp_ns
+            )
+        return make.compressed(bytes(12) + RVL, "16UC1; compressedDepth rvl", stamp_ns)
 
     def odometry(self, stamp_ns: int) -> Any:
         pose = Message(position=Message(x=0.0, y=0.0, z=0.0), orientation=Message(x=0.0, y=0.0, z=0.0, w=1.0))
@@ -167,6 +183,7 @@ def feed(stream: Stream, pipeline: Pipeline, library: Any, count: int, robot: Ro
     [
         (1500, {}),
         (1500, {"depth_source": "cloud", "depth_model": "radial"}),
+        (1500, {"compressed": True, "depth_compressed": True}),
         (1500, {"pose_source": "odometry", "map_frame": "odom", "camera_frame": "camera", "keyframe_period_s": 0.3}),
         pytest.param(10_000, {"label_legend": ""}, marks=pytest.mark.slow),
     ],
@@ -177,7 +194,7 @@ def test_damaged_messages_are_refused_and_leave_nothing(
     settings = PerceptionConfig(agent_id="robot", segmenter="label_image", base_frame="", **config)
     stream, pipeline = Stream(settings), Pipeline(settings, LabelSegmenter(), None, "writer")
     with open_library(tmp_path / "r4.db", MemoryConfig(agent_id="robot", embedder="none")) as library:
-        taken, fed = feed(stream, pipeline, library, count, Robot(messages), seed=count)
+        taken, fed = feed(stream, pipeline, library, count, Robot(messages, settings.compressed), seed=count)
         assert fed >= count and len(taken) > count / 9 / 20, stream.refusals.by_reason()
         assert stream.refusals.total > count / 9 / 20
         for entry in library.entries():
