@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,20 +28,24 @@ _THINGS, _KINDS = 120, 40
 _HALL_M, _STEP_M = 20.0, 0.25
 _LOOKING_AHEAD = (-0.5, 0.5, -0.5, 0.5)
 _DRAIN_S = 120.0
+READY_S = 180.0
+"""For the server and all robots to start and find each other."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What one process does. Times in seconds of the wall clock; ``offline``: (robot, from, to) after the start."""
+    """What one process does. In ``folder`` it writes ``ready*``, and waits for ``start``, a time of the wall clock.
 
+    ``offline``: (robot, from, to), in seconds after the start.
+    """
+
+    process: int
     robots: list[int]
     server: str
-    start: float
+    folder: str
     seconds: float
     rate: float  # observations of one robot a second
     frame: int  # observations in a frame
-    result: str
-    stop_file: str
     offline: list[tuple[int, float, float]] = field(default_factory=list)
 
 
@@ -48,19 +53,20 @@ class Robot:
     """One robot: what it sees from each place, and what became of its frames."""
 
     def __init__(self, number: int, settings: Settings, publisher: Any) -> None:
-        self.name, self._publisher = f"robot{number}", publisher
+        self.name, self.publisher = f"robot{number}", publisher
         self.link = MemoryLink()
         self.acked: dict[int, int] = {}  # stamp of each acknowledged frame, by its sequence
         self.lags: list[float] = []
         self.refused: dict[int, int] = {}
+        self.start = 0.0
         self._offline = [(a, b) for which, a, b in settings.offline if which == number]
-        self._settings, self._templates = settings, _templates(number, settings.frame, self.name)
+        self._templates = _templates(number, settings.frame, self.name)
         self._sent_at: dict[int, tuple[int, float, bool]] = {}
         self.sequence = 0
 
     def is_offline(self, now: float) -> bool:
         """Whether nothing of it arrives now."""
-        return any(a <= now - self._settings.start < b for a, b in self._offline)
+        return any(a <= now - self.start < b for a, b in self._offline)
 
     def see(self, now: float) -> None:
         """A new frame."""
@@ -72,13 +78,13 @@ class Robot:
         self._sent_at[self.sequence] = (stamp_ns, time.monotonic(), offline)
         self.link.sent(self.sequence, message)
         if not offline:
-            self._publisher.publish(message)
+            self.publisher.publish(message)
 
     def send_again(self, now: float) -> None:
         """What is due."""
         if not self.is_offline(now):
             for message in self.link.due():
-                self._publisher.publish(message)
+                self.publisher.publish(message)
 
     def heard(self, ack: Any, now: float) -> None:
         """An acknowledgement, unless it is offline."""
@@ -166,7 +172,9 @@ def run(settings: Settings) -> dict[str, Any]:
             robot.heard(ack, time.time())
 
     node.create_subscription(msg.ObservationAck, f"{settings.server}/memory/acks", heard, qos.EVENTS)
-    _drive(list(robots.values()), settings, executor)
+    publishers = [robot.publisher for robot in robots.values()]
+    start = _started(settings, lambda: all(p.get_subscription_count() for p in publishers), executor)
+    _drive(list(robots.values()), settings, start, executor)
     found = {
         robot.name: {
             "sent": robot.sequence,
@@ -184,10 +192,23 @@ def run(settings: Settings) -> dict[str, Any]:
     return found
 
 
-def _drive(robots: list[Robot], settings: Settings, executor: Any) -> None:
+def _started(settings: Settings, ready: Callable[[], bool], executor: Any) -> float:
+    """When to drive, said once all are ready."""
+    folder, until = Path(settings.folder), time.monotonic() + READY_S
+    while not ready() and time.monotonic() < until:
+        executor.spin_once(timeout_sec=0.05)
+    (folder / f"ready{settings.process}").touch()
+    while not (folder / "start").exists() and time.monotonic() < until:
+        executor.spin_once(timeout_sec=0.05)
+    return float((folder / "start").read_text(encoding="ascii"))
+
+
+def _drive(robots: list[Robot], settings: Settings, start: float, executor: Any) -> None:
     period = settings.frame / settings.rate
-    due = {robot: settings.start + period * i / len(robots) for i, robot in enumerate(robots)}
-    end, checked = settings.start + settings.seconds, 0.0
+    due = {robot: start + period * i / len(robots) for i, robot in enumerate(robots)}
+    for robot in robots:
+        robot.start = start
+    end, checked = start + settings.seconds, 0.0
     while True:
         now = time.time()
         for robot in robots:
@@ -200,8 +221,6 @@ def _drive(robots: list[Robot], settings: Settings, executor: Any) -> None:
                 robot.send_again(now)
             if now > end + _DRAIN_S or (now > end and not any(robot.link.unacknowledged for robot in robots)):
                 return
-            if Path(settings.stop_file).exists():
-                return
         executor.spin_once(timeout_sec=max(0.0, min(0.02, min(due.values()) - now)))
 
 
@@ -209,7 +228,7 @@ def main() -> None:
     """Run what the settings say, and write what came of it."""
     settings = Settings(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     assert settings.seconds * settings.rate / settings.frame * 0.5 <= KEPT_FRAMES or not settings.offline
-    Path(settings.result).write_text(json.dumps(run(settings)), encoding="utf-8")
+    (Path(settings.folder) / f"result{settings.process}.json").write_text(json.dumps(run(settings)), encoding="utf-8")
 
 
 if __name__ == "__main__":

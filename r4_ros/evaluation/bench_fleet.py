@@ -24,7 +24,7 @@ from r4_ros.core.model import observation_id
 from r4_ros.evaluation.postgres_server import Server, why_not
 from r4_ros.memory.stores import open_store
 
-START_S = 15.0
+READY_S = 150.0
 """For all processes to start and find each other before the robots drive."""
 MOST_PROCESSES = 8
 _SERVER, _CAMERA = "/map_server", "camera"
@@ -105,10 +105,13 @@ def bench_fleet(fleet: Fleet, processes: int, url: str, say: Callable[[str], Non
         folder = Path(name)
         environment = {"ROS_DOMAIN_ID": str(random.randrange(60, 100)), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         os.environ.update(environment, ROS_HOME=name, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-        server = MapServer(database, fleet, folder)
+        server, robots, said = MapServer(database, fleet, folder), list[subprocess.Popen[bytes]](), list[Any]()
         try:
-            began, said = time.time() + START_S, list[Any]()
-            robots = _start_robots(fleet, min(processes, MOST_PROCESSES), began, folder)
+            robots = _start_robots(fleet, min(processes, MOST_PROCESSES), folder)
+            _wait_for(lambda: len(list(folder.glob("ready*"))) == len(robots), server)
+            began = time.time() + 1.0
+            (folder / "starting").write_text(repr(began), encoding="ascii")
+            (folder / "starting").rename(folder / "start")
             say(f"{fleet.robots} robots in {len(robots)} processes drive for {fleet.seconds:g} s")
             time.sleep(max(0.0, began - time.time()))
             idle = server.spent_s()
@@ -121,6 +124,8 @@ def bench_fleet(fleet: Fleet, processes: int, url: str, say: Callable[[str], Non
         except (OSError, ValueError) as error:
             raise Unavailable(f"the fleet couldn't be simulated: {error}; the server said: {server.tail()}") from error
         finally:
+            for process in robots:
+                process.kill()
             server.stop()
         return _result(fleet, said, database, spent, postgres)
 
@@ -141,20 +146,27 @@ def _database(url: str, fleet: Fleet) -> Iterator[tuple[str, Server | None]]:
         postgres.close()
 
 
-def _start_robots(fleet: Fleet, processes: int, began: float, folder: Path) -> list[subprocess.Popen[bytes]]:
+def _wait_for(ready: Callable[[], bool], server: MapServer) -> None:
+    until = time.monotonic() + READY_S
+    while not ready():
+        if time.monotonic() > until:
+            raise Unavailable(f"the robots don't find the map server; it said: {server.tail()}")
+        time.sleep(0.1)
+
+
+def _start_robots(fleet: Fleet, processes: int, folder: Path) -> list[subprocess.Popen[bytes]]:
     away = range(round(fleet.robots * fleet.offline))
     quarter = fleet.seconds / 4
     started = []
     for i in range(min(processes, fleet.robots)):
         settings = {
+            "process": i,
             "robots": list(range(i, fleet.robots, processes)),
             "server": _SERVER,
-            "start": began,
+            "folder": str(folder),
             "seconds": fleet.seconds,
             "rate": fleet.rate,
             "frame": fleet.frame,
-            "result": str(folder / f"result{i}.json"),
-            "stop_file": str(folder / "stop"),
             "offline": [(robot, quarter, 3 * quarter) for robot in away],
         }
         path = folder / f"settings{i}.json"
