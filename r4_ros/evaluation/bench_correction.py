@@ -105,7 +105,7 @@ def make_way(entries: int, anchors: int, seed: int = 0) -> Way:
     start, end = (PoseArray.of([pose] * anchors) for pose in (IDENTITY, DRIFT))
     way = np.linspace(0, 1, anchors)
     believed = start.interpolate(end, way).compose(true)
-    aside = start.interpolate(end, np.interp(way, (0.1, 0.5, 0.9), (0.0, 1.0, 0.0))).compose(true)
+    aside = start.interpolate(end, np.interp(way, (0.1, 0.5, 0.9), (0.0, 0.5, 0.0))).compose(true)
     local = true.inverse()[anchor].compose(PoseArray(centre, np.tile((0.0, 0.0, 0.0, 1.0), (entries, 1)))).positions
     return Way(true, believed, aside, kind, anchor, local)
 

@@ -185,7 +185,7 @@ class AnchorBook:
             numbers = anchor_ids[part]
             turns, axes = (m.T.reshape(3, 3, -1).copy() for m in (rotations[numbers], half_axes[part]))
             centre[part] = np.einsum("ijn,jn->ni", turns, points[part].T.copy()) + self.translations[numbers]
-            half[part] = np.abs(np.einsum("ijn,jkn->ikn", turns, axes)).sum(axis=1).T
+            half[part] = np.abs(np.einsum("ijn,jkn->ikn", turns.astype(axes.dtype), axes)).sum(axis=1).T
         return centre, half
 
 

@@ -19,7 +19,7 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.store import StoredEntry
-from r4_ros.memory.tables import Codes, Holders, PartTable, Table
+from r4_ros.memory.tables import Codes, Column, Holders, PartTable, Table
 from r4_ros.memory.vectors import TextVectors
 from r4_ros.memory.zones import Spans, Zones
 
@@ -248,7 +248,7 @@ class Columns:
     def _place(self, rows: Slots) -> None:
         """Map places of stays, from their anchors."""
         stays = self.stays
-        where = _span(rows)
+        where = span(rows)
         stays["centre"][where], stays["half"][where] = self.anchors.place_boxes(
             stays["anchor"][where], stays["local"][where], stays["spread"][where]
         )
@@ -263,10 +263,10 @@ class Columns:
     def _bounds(self, slots: Slots, placed: Slots) -> tuple[FloatArray, FloatArray]:
         """Put entries where their last stays are; gives the corners of the boxes around these and the placed ones."""
         entries, stays = self.entries, self.stays
-        rows = stays.last[slots]
+        rows = span(stays.last[slots])
         centre, half = stays["centre"][rows], stays["half"][rows]
         low, high = centre - half, centre + half
-        where = _span(slots)
+        where = span(slots)
         entries["centre"][where], entries["low"][where], entries["high"][where] = centre, low, high
         older = placed[stays.last[stays["slot"][placed]] != placed]
         if older.size:
@@ -331,7 +331,7 @@ class Columns:
         return sum(table.nbytes() for table in tables) + texts + held + self.zones.nbytes()
 
 
-def _span(numbers: Slots) -> Slots | slice:
+def span(numbers: Column) -> Column | slice:
     """Numbers, as a slice where they ascend and none is left out."""
     if len(numbers) and numbers[-1] - numbers[0] + 1 == len(numbers) and (np.diff(numbers) == 1).all():
         return slice(int(numbers[0]), int(numbers[-1]) + 1)

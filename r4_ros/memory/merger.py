@@ -21,6 +21,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import FOREVER, NS_PER_S, Anchor, Entry, FloatArray, Interval
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import agree
+from r4_ros.memory.columns import span
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.merge_records import AnchorChange, MergeChange, MergeRecord
@@ -75,13 +76,14 @@ class Merger:
         columns, stays, config = beside.entries, beside.stays, self._config
         free = columns["alive"].copy()
         free[sorted(self._said.spoken_of())] = False
-        owners = np.column_stack([columns["agent"], columns["map"]])
+        owner = columns["agent"] * np.int64(len(self._index.maps.texts)) + columns["map"]
+        slot = stays["slot"]
+        at_an_end = (slot >= 0) & ((stays["prev"] < 0) | (stays.last[slot] == np.arange(len(slot))))
         found: list[tuple[float, int, int]] = []
-        for owner in _distinct(owners[moved]):
-            own = free & (owners == owner).all(axis=1)
-            rows = np.flatnonzero((stays["slot"] >= 0) & own[stays["slot"]])
-            rows = rows[(stays["prev"][rows] < 0) | (stays.last[stays["slot"][rows]] == rows)]
-            was, now = self._index.stays["centre"][rows], stays["centre"][rows]
+        for one in np.flatnonzero(np.bincount(owner[moved])).tolist():
+            rows = np.flatnonzero(at_an_end & (free & (owner == one))[slot])
+            where = span(rows)
+            was, now = self._index.stays["centre"][where], stays["centre"][where]
             some = np.flatnonzero(torn(was, now, config.epsilon_min_m / 2, config.epsilon_max_m))
             rows, was, now = rows[some], was[some], now[some]
             a, b = cKDTree(now).query_pairs(config.epsilon_max_m, output_type="ndarray").T
@@ -184,9 +186,9 @@ def torn(was: FloatArray, now: FloatArray, least_m: float, reach_m: float) -> np
     ``was``, ``now`` [n, 3]: all things' places. Nothing is left out, some may be too many: they are told apart by cells
     of the ground, at most 1,024 x 1,024, and by the least and the most that what is in one and around it moved.
     """
-    ground = now[:, :2] - now[:, :2].min(axis=0, initial=np.inf)
-    cell = max(reach_m, float(ground.max(initial=0.0)) / (_MOST_CELLS - 1))
-    x, y = (ground / cell).astype(np.int64).T + 1
+    ground = [along - along.min(initial=np.inf) for along in now[:, :2].T]
+    cell = max(reach_m, max(float(along.max(initial=0.0)) for along in ground) / (_MOST_CELLS - 1))
+    x, y = ((along / cell).astype(np.int64) + 1 for along in ground)
     width = int(y.max(initial=0)) + 2
     cells, shape = x * width + y, (int(x.max(initial=0)) + 2, width)
     spread = np.zeros(shape, np.float32)
@@ -196,7 +198,7 @@ def torn(was: FloatArray, now: FloatArray, least_m: float, reach_m: float) -> np
         np.minimum.at(least.ravel(), cells, moved)
         _around(np.maximum, most)
         _around(np.minimum, least)
-        spread += np.square(most - least, where=most >= least, out=np.zeros(shape, np.float32))
+        spread += np.square(np.maximum(most - least, 0))  # where nothing is, -inf becomes 0
     return np.asarray(spread.ravel()[cells] >= np.float32(least_m * least_m * 0.99))
 
 
@@ -205,12 +207,6 @@ def _around(best: np.ufunc, cells: npt.NDArray[np.float32]) -> None:
     for lines in (cells, cells.T):
         middle = best(best(lines[:-2], lines[1:-1]), lines[2:])
         lines[1:-1] = middle
-
-
-def _distinct(owners: npt.NDArray[np.int32]) -> list[npt.NDArray[np.int32]]:
-    """The different rows of pairs."""
-    keys = np.unique(owners[:, 0].astype(np.int64) << 32 | owners[:, 1])
-    return [np.array([key >> 32, key & 0xFFFFFFFF], np.int32) for key in keys]
 
 
 def _wide(interval: Interval) -> Interval:

@@ -39,6 +39,7 @@ _WIDE_M = 8.0
 """Things that were at places farther apart than this lie in zones of their own, so that they widen no others."""
 _MARGIN_M = 0.05
 """Zones are wider than what they hold by this, since places shift a little as they are averaged."""
+_UNIT, _LEAST = np.float32(2.0**-23), np.float32(1e-30)
 _NEVER = np.iinfo(np.int64).max
 _NO_AGENT = np.iinfo(np.int32).max
 
@@ -292,9 +293,9 @@ def _first_zones(name: str, zones: int) -> Any:
 
 
 def _sides(low: FloatArray | Vec3, high: FloatArray | Vec3) -> Sides:
-    """Sides [6, ...] of boxes in float32, rounded outward."""
-    sides = np.concatenate([np.asarray(low, float).T, -np.asarray(high, float).T])
-    outward: Sides = np.nextafter(sides.astype(np.float32), np.float32(-np.inf))
+    """Sides [6, ...] of boxes in float32, rounded outward: by one or two units in the last place."""
+    sides = np.concatenate([np.asarray(low, np.float32).T, -np.asarray(high, np.float32).T])
+    outward: Sides = sides - (np.abs(sides) * _UNIT + _LEAST)
     return outward
 
 

@@ -17,7 +17,7 @@ from r4_ros.core.geometry import bounds, compose, transform_box
 from r4_ros.core.model import IDENTITY, Anchor, Box, Pose, Query
 from r4_ros.memory import merger as merger_module
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.columns import _half_axes, _span
+from r4_ros.memory.columns import _half_axes, span
 from r4_ros.memory.library import Library
 from r4_ros.memory.merger import torn
 from r4_ros.memory.store import AnchorRecord
@@ -201,4 +201,4 @@ def _full(*_: Any) -> None:
 @given(numbers=st.lists(st.integers(0, 6), max_size=5, unique=True))
 def test_numbers_that_look_like_a_span_and_are_none_stay_as_they_are(numbers: list[int]) -> None:
     all_of_it = np.arange(8)
-    assert all_of_it[_span(np.array(numbers, np.int64))].tolist() == numbers
+    assert all_of_it[span(np.array(numbers, np.int64))].tolist() == numbers
