@@ -27,6 +27,7 @@ from r4_ros.core.model import (
     Stay,
     Visibility,
 )
+from r4_ros.memory.codec import single
 
 DIMENSION = 384
 MODEL = "synthetic"
@@ -138,7 +139,7 @@ def make_entries(things: Things, rows: range, names: Sequence[str] = ()) -> Iter
             map_id=MAP,
             label=label,
             label_votes=((label, 1.0),),
-            stays=(Stay(Interval(first, FOREVER), agent, Box(Pose((x, y, z)), (0.2, 0.2, 0.2)), NO_COVARIANCE, 1),),
+            stays=(Stay(Interval(first, FOREVER), agent, single(Box(Pose((x, y, z)), (0.2,) * 3)), NO_COVARIANCE, 1),),
             sightings=(Interval(first, last + 1),),
             presence=(Presence(first, first, last),),
             description=f"thing {i} of {label}",

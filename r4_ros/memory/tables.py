@@ -92,16 +92,22 @@ class PartTable(Table):
         self, slots: npt.NDArray[np.int64], before: Iterable[tuple[Part, ...]], after: Iterable[tuple[Part, ...]]
     ) -> tuple[npt.NDArray[np.int64], list[Part]]:
         """Make slots have as many rows as ``after`` has parts; gives the rows to be written, and with which parts."""
-        rows, parts = list[int](), list[Part]()
+        rows, parts, added = list[int](), list[Part](), list[tuple[int, tuple[Part, ...]]]()
         self._make_room(int(slots.max(initial=0)))
         for slot, last, old, new in zip(slots.tolist(), self.last[slots].tolist(), before, after, strict=True):
-            if len(old) == len(new) and old[:-1] == new[:-1]:
+            if not old:
+                added.append((slot, new))
+            elif len(old) == len(new) and old[:-1] == new[:-1]:
                 rows.append(last)
                 parts.append(new[-1])
             else:
                 first = _first_difference(old, new)
                 rows += self.assign(slot, len(new), first)
                 parts += new[first:]
+        if added:
+            counts = np.array([len(new) for _, new in added], np.int64)
+            rows += range(self.assign_new(np.array([slot for slot, _ in added], np.int64), counts), self.rows)
+            parts += [part for _, new in added for part in new]
         return np.array(rows, np.int64), parts
 
     def assign_new(self, slots: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> int:
