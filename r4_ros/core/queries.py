@@ -178,7 +178,7 @@ class Retrieval:
     after_temporal: int = 0
     coverage: float = -1.0  # 0..1; -1: no place or time asked
     visited: bool = True
-    last_looked: int | None = None
+    last_looked: int | None = None  # most of it in the asked time; else any of it
     regions: tuple[str, ...] = ()
     labels_known: tuple[str, ...] = ()
 

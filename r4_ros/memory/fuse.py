@@ -96,10 +96,12 @@ class Fuser:
         moved = dict(zip(members.slots[left].tolist(), since[left].tolist(), strict=True))
         return Fused(slots[kept], rows[kept], sources, moved)
 
-    def linked(self, slots: Slots, others: Slots) -> Mask:
-        """Which of the others may be one thing with any of the slots."""
+    def linked(self, slots: Slots, others: Slots, now_ns: int) -> Mask:
+        """Which of the others may be one thing with any of the slots, also by where one stood before."""
         every = np.concatenate([slots, others])
-        pairs = self._linker.pairs(every, self._owners(every))
+        owners = self._owners(every)
+        former = self._linker.former(every, owners, self._temporal.last_seen(every, now_ns))
+        pairs = np.concatenate([self._linker.pairs(every, owners), np.stack([former.there, former.moved], axis=1)])
         linked = np.zeros(len(every), np.bool_)
         linked[pairs[pairs[:, 0] < len(slots), 1]] = True
         linked[pairs[pairs[:, 1] < len(slots), 0]] = True

@@ -13,6 +13,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import vec3
 from r4_ros.core.model import FOREVER, Order, Query, TemporalConstraint, TemporalKind
 from r4_ros.memory.fuse import Fuser
@@ -82,10 +83,16 @@ class Gatherer:
     """Finds candidates."""
 
     def __init__(
-        self, index: Index, semantic: SemanticKey, spatial: SpatialKey, fuser: Fuser, sessions: Sessions
+        self,
+        index: Index,
+        semantic: SemanticKey,
+        spatial: SpatialKey,
+        fuser: Fuser,
+        sessions: Sessions,
+        config: MemoryConfig,
     ) -> None:
         self._index, self._semantic, self._spatial, self._fuser = index, semantic, spatial, fuser
-        self._sessions = sessions
+        self._sessions, self._similarity = sessions, config.label_similarity
 
     def scope(self, query: Query, now_ns: int) -> Scope:
         """Entries that are known at ``now``, of the asked agents, on maps that still mean something.
@@ -110,7 +117,8 @@ class Gatherer:
             every = self._semantic.attributed(query, told)
         if every is not None or query.with_counts or len(self._index) <= _FEW:
             every = np.arange(self._index.entries.rows) if every is None else every
-            yield Gathered(self._semantic.filter(query, scope.of(self._index, every), told), Counted.SEMANTIC)
+            meant = self._semantic.filter(query, scope.of(self._index, every), told)
+            yield Gathered(meant if query.entry_ids else self._closed(query, scope, told, meant), Counted.SEMANTIC)
             return
         narrowed, by_time = self._narrowed(query, scene, scope)
         if narrowed is None or len(narrowed) > _MANY:
@@ -125,7 +133,8 @@ class Gatherer:
                 yield from self._newest(query, scope, told)
         if narrowed is None:
             slots = scope.of(self._index, np.arange(self._index.entries.rows))
-            yield Gathered(self._semantic.filter(query, slots, told), Counted.SEMANTIC)
+            meant = self._semantic.filter(query, slots, told)
+            yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
             return
         meant = self._semantic.filter(query, scope.of(self._index, np.sort(narrowed)), told)
         yield Gathered(self._with_others(query, scope, told, meant), Counted.RESULT if by_time else Counted.SPATIAL)
@@ -136,7 +145,7 @@ class Gatherer:
         if query.order == Order.SCORE and len(meant.slots) > _MANY:
             for part in self._parts(query, scope, told, meant):
                 yield Gathered(part, Counted.NOTHING)
-        yield Gathered(meant, Counted.SEMANTIC)
+        yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
 
     def _newest(self, query: Query, scope: Scope, told: Told) -> Iterator[Gathered]:
         """What was seen last in the scope, in growing numbers while that leaves some out."""
@@ -216,18 +225,33 @@ class Gatherer:
             yield self._with_others(query, scope, told, Meant(meant.slots[part], meant.scores[part], bound))
             size *= _GROWTH
 
+    def _closed(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Meant:
+        """All that fits, and whatever may be one thing with it though its own words don't fit."""
+        if not scope.several or not len(meant.slots):
+            return meant
+        labels = self._index.labels.all_like(np.unique(self._index.entries["label"][meant.slots]), self._similarity)
+        holding = self._index.holding("label", labels)
+        if len(holding) <= len(meant.slots) and np.isin(holding, meant.slots, assume_unique=True).all():
+            return meant
+        return self._with_others(query, scope, told, meant)
+
     def _with_others(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Meant:
-        """Also whatever may be one thing with any of them, or with what is."""
+        """Also whatever may be one thing with any of them, or with what is; with score 0 where its own words don't fit.
+
+        For the newest of what several know of a thing decides, whoever's words it was found by.
+        """
         if not scope.several:
             return meant
         slots, scores, new = meant.slots, meant.scores, meant.slots
         while len(new):
             around = np.setdiff1d(self._index.around(new, scope.agents), slots, assume_unique=True)
-            others = self._semantic.filter(query, scope.of(self._index, around), told)
-            linked = self._fuser.linked(new, others.slots)
-            new = others.slots[linked]
+            others = self._semantic.wanted(query, scope.of(self._index, around))
+            new = others[self._fuser.linked(new, others, scope.now_ns)]
+            fits = self._semantic.filter(query, new, told)
+            own = np.zeros(len(new))
+            own[np.searchsorted(new, fits.slots)] = fits.scores
             slots, order = np.unique(np.concatenate([slots, new]), return_index=True)
-            scores = np.concatenate([scores, others.scores[linked]])[order]
+            scores = np.concatenate([scores, own])[order]
         return Meant(slots, scores, meant.bound)
 
 

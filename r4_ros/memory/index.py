@@ -141,16 +141,26 @@ class Index(Columns):
         return found[0] if len(found) == 1 else np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
 
     def around(self, slots: Slots, agents: tuple[int, ...] | None) -> Slots:
-        """Those of the agents within one cell's width of any of the slots (and some farther ones), ascending."""
-        centres = self.entries["centre"][slots]
+        """Those of the agents that are, or ever were, within one cell's width of where any of the slots ever was.
+
+        And some farther ones; ascending.
+        """
+        centres = np.concatenate([self.entries["centre"][slots], self.stays["centre"][self._earlier(slots)]])
         low, high = centres - self._cell_m, centres + self._cell_m
         cells = np.floor(centres / self._cell_m)
-        if len(slots) <= _MOST_PLACES or (np.ptp(cells, axis=0) + 4).prod() > _MOST_CELLS:
+        if len(centres) <= _MOST_PLACES or (np.ptp(cells, axis=0) + 4).prod() > _MOST_CELLS:
             return self.touching_any(low, high, Narrow(agents=agents))
         narrow = Narrow(vec3(low.min(axis=0)), vec3(high.max(axis=0)), agents=agents)
         near = self.zones.find(narrow)[0]
         beside = _beside(np.floor(self.entries["centre"][near] / self._cell_m), cells)
-        return np.sort(near[beside])
+        return np.sort(near[beside | (self.stays["prev"][self.stays.last[near]] >= 0)])
+
+    def _earlier(self, slots: Slots) -> Slots:
+        """Rows of the stays of some slots but for the last ones."""
+        rows, found = self.stays.last[slots].astype(np.int64), [np.zeros(0, np.int64)]
+        while len(rows := self.stays["prev"][rows].astype(np.int64)[self.stays["prev"][rows] >= 0]):
+            found.append(rows)
+        return np.concatenate(found)
 
     def _first_holding(self, column: str, codes: Slots, count: int, slots: Slots | None) -> Slots:
         """The first ``count`` slots that hold each of the codes."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from r4_ros.core.geometry import inside_polygon
-from r4_ros.core.model import FOREVER, FloatArray
+from r4_ros.core.model import FloatArray
 from r4_ros.memory.coverage import BLOCKED_M, Coverage
 from r4_ros.memory.spatial import Place
 
 _SPACING_M = 0.5
 _MARGIN_M = 0.5
 _MOST_COLUMNS = 400
+_MOST = 0.8
+"""So much of a place must have been looked at for a 'no'."""
 _HEIGHTS_M = (0.1, 0.6, 1.2)
 _AIR_M = 0.0
 """A room's probes are points of free space: sight must reach them, or they were seen only in front of a wall."""
@@ -22,16 +25,22 @@ _AIR_M = 0.0
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """``coverage``: share of the place looked at in the asked time, -1 where nothing was asked; ``last`` ever."""
+    """``coverage``: share of the place looked at in the asked time, -1 where nothing was asked.
+
+    ``last``: since when most of it was looked at, in that time; where it wasn't, when any of it was, until now. So a
+    glance at a corner doesn't make old looks at the rest look new.
+    """
 
     coverage: float = -1.0
     visited: bool = True
     last: int | None = None
 
 
-def look_at(coverage: Coverage, places: Sequence[Place], window: tuple[int, int], agents: Sequence[str]) -> Looked:
+def look_at(
+    coverage: Coverage, places: Sequence[Place], window: tuple[int, int], now_ns: int, agents: Sequence[str]
+) -> Looked:
     """How much of the places was looked at in [start, end) of the window; each on its own map, else on any."""
-    seen_columns = columns = 0
+    columns = [np.zeros(0, np.int64)]
     last = -1
     for place in places:
         points, heights = _probes(place)
@@ -40,13 +49,15 @@ def look_at(coverage: Coverage, places: Sequence[Place], window: tuple[int, int]
         ever = np.full(len(points), -1, np.int64)
         for map_id in (place.map_id,) if place.map_id else coverage.maps():
             looks = np.maximum(looks, coverage.last_looks(map_id, points, *window, agents, clearance_m))
-            ever = np.maximum(ever, coverage.last_looks(map_id, points, 0, FOREVER, agents, clearance_m))
-        seen_columns += int((looks.reshape(-1, heights).max(axis=1) >= 0).sum())
-        columns += len(points) // heights
+            ever = np.maximum(ever, coverage.last_looks(map_id, points, 0, now_ns + 1, agents, clearance_m))
+        columns.append(looks.reshape(-1, heights).max(axis=1))
         last = max(last, int(ever.max(initial=-1)))
-    if not columns:
+    newest_first = -np.sort(-np.concatenate(columns))
+    if not len(newest_first):
         return Looked()
-    return Looked(seen_columns / columns, last >= 0, last if last >= 0 else None)
+    most = int(newest_first[math.ceil(_MOST * len(newest_first)) - 1])
+    last = most if most >= 0 else last
+    return Looked(float((newest_first >= 0).mean()), last >= 0, last if last >= 0 else None)
 
 
 def _probes(place: Place) -> tuple[FloatArray, int]:

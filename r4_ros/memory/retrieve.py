@@ -39,7 +39,7 @@ from r4_ros.memory.gather import Counted, Gathered, Gatherer
 from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.looked import Looked, look_at
 from r4_ros.memory.moments import TemporalKey, asked_window
-from r4_ros.memory.semantic import SemanticKey
+from r4_ros.memory.semantic import Meant, SemanticKey
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.spatial import Scene, SpatialKey
 from r4_ros.memory.store import MemoryStore, StoredEvent
@@ -99,7 +99,7 @@ class Retriever:
         self._spatial = SpatialKey(index, self._temporal, trails)
         self._fuser = Fuser(index, self._temporal, sessions, config)
         self._in_view_ns = nanoseconds(config.sighting_gap_s)
-        self._gatherer = Gatherer(index, self._semantic, self._spatial, self._fuser, sessions)
+        self._gatherer = Gatherer(index, self._semantic, self._spatial, self._fuser, sessions, config)
         self._evidence = EvidenceMaker(index, cache, self._in_view_ns)
         things = Things(index, cache, self._fuser)
         self.facts = FactMaker(store, index, things, Neighbours(index, self._temporal), episodes)
@@ -204,9 +204,10 @@ class Retriever:
         """Those of the candidates that satisfy all keys."""
         slots, now, counted = gathered.meant.slots, scene.now_ns, gathered.counted
         fused = Fused(slots, np.arange(len(slots)), {}) if query.entry_ids else self._fuser.fuse(slots, now)
+        fused, scores = _fitting(fused, gathered.meant)
         after_semantic = len(fused.slots)
         scene.check_time()
-        found = self._placed(fused, gathered.meant.scores[fused.rows], scene)
+        found = self._placed(fused, scores, scene)
         for constraint in query.spatial:
             mask, degree = self._spatial.filter(constraint, found.slots, found.boxes, scene)
             found = replace(found, spatial=np.minimum(found.spatial, degree)).keep(mask)
@@ -286,7 +287,7 @@ class Retriever:
         window = asked_window(query.temporal, query.at_ns, scene.now_ns)
         places = [p for c in query.spatial if not c.negate for p in self._spatial.places(c, scene)]
         if places:
-            return look_at(self._coverage, places, window, query.agents)
+            return look_at(self._coverage, places, window, scene.now_ns, query.agents)
         if query.temporal or query.at_ns is not None:
             watched = self._coverage.any_view(*window, query.agents)
             return Looked(1.0 if watched else 0.0)
@@ -347,6 +348,22 @@ class Retriever:
             no_entries = np.full(len(found.rows), -1)
             found = found.keep(self._spatial.filter(constraint, no_entries, boxes, scene, maps)[0])
         return self._episode_book.best(found, query.order, query.limit)
+
+
+def _fitting(fused: Fused, meant: Meant) -> tuple[Fused, FloatArray]:
+    """Things of which any source fits what was asked, with the best one's score."""
+    scores = meant.scores[fused.rows]
+    rows = np.flatnonzero(np.isin(fused.slots, list(fused.sources))) if fused.sources else fused.rows[:0]
+    if len(rows):
+        sources = [fused.sources[slot] for slot in fused.slots[rows].tolist()]
+        every = meant.scores[np.searchsorted(meant.slots, np.array([slot for some in sources for slot in some]))]
+        scores[rows] = np.maximum.reduceat(every, np.cumsum([0, *(len(some) for some in sources[:-1])]))
+    fits = scores > 0
+    return (
+        (fused, scores)
+        if fits.all()
+        else (replace(fused, slots=fused.slots[fits], rows=fused.rows[fits]), scores[fits])
+    )
 
 
 def _any_source(holds: Callable[[Slots], Mask], slots: Slots, fused: Fused) -> Mask:

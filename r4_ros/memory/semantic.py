@@ -105,7 +105,10 @@ class SemanticKey:
     def _allowed(self, query: Query, slots: Slots, told: Told) -> Slots:
         """Those of the slots with the asked attributes, and no unwanted label."""
         held = self.attributed(query, told)
-        slots = slots if held is None else slots[np.isin(slots, held)]
+        return self.wanted(query, slots if held is None else slots[np.isin(slots, held)])
+
+    def wanted(self, query: Query, slots: Slots) -> Slots:
+        """Those of the slots that have no unwanted label."""
         if query.exclude_labels:
             unwanted = [code for label in query.exclude_labels for code in self._index.labels.same(label)]
             slots = slots[~np.isin(self._index.entries["label"][slots], unwanted)]

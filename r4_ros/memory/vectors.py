@@ -145,6 +145,15 @@ class TextVectors:
             self._alike[key] = vectors, known.codes_of(rows).tolist()
         return sorted({*same, *self._alike[key][1]})
 
+    def all_like(self, codes: CodeArray, threshold: float) -> CodeArray:
+        """The codes of all texts that are like any of these, themselves included."""
+        like: set[int] = set()
+        for code in codes.tolist():
+            vectors = ((model, self.vector(model, code)) for model in self._models)
+            known = next((Embedding(model, vector) for model, vector in vectors if vector is not None), None)
+            like |= {*self.all_alike(self.texts[code], known, threshold)}
+        return np.array(sorted(like), np.int64)
+
     def complete(self, embedder: Embedder) -> None:
         """Embed the texts that lack a vector of this model."""
         known = self._models.get(embedder.name)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,32 @@ def test_coverage_is_that_of_the_asked_time(memory: Any, robot: Any) -> None:
     assert after.visited and after.last_looked == 5 * S
 
 
+def test_a_glance_at_a_corner_makes_no_old_look_new(memory: Any, robot: Any) -> None:
+    """A 'no' rests on looks at most of the place: their age is told, not that of the newest one at any of it."""
+    memory.set_regions([AHEAD])
+    memory.ingest(robot.frame(5))
+    robot.where = (0, 0, 0.95)  # only a side of it is in view
+    memory.ingest(robot.frame(50_000))
+    found = memory.retrieve(asked("ahead"))
+    assert found.coverage > 0.9 and found.last_looked == 5 * S
+    recent = memory.retrieve(asked("ahead", TemporalConstraint(TemporalKind.SEEN_IN, 40_000 * S, 60_000 * S)))
+    assert 0 < recent.coverage < 0.8 and recent.last_looked == 50_000 * S
+    robot.where = (0, 0, 0)
+    memory.ingest(robot.frame(50_001))
+    assert memory.retrieve(asked("ahead")).last_looked == 50_001 * S
+
+
+def test_looks_after_the_asked_time_or_after_now_dont_count(memory: Any, robot: Any) -> None:
+    memory.set_regions([AHEAD])
+    for stamp in (5, 20, 40):
+        memory.ingest(robot.frame(stamp))
+    then = asked("ahead", TemporalConstraint(TemporalKind.SEEN_IN, 0, 10 * S))
+    assert memory.retrieve(then).last_looked == 5 * S
+    assert memory.retrieve(replace(asked("ahead"), now_ns=30 * S)).last_looked == 20 * S
+    early = memory.retrieve(replace(asked("ahead"), now_ns=3 * S))
+    assert early.coverage == 0 and not early.visited
+
+
 def test_a_still_camera_keeps_few_views_but_looks_all_the_time(open_memory: Any, robot: Any) -> None:
     library = open_memory()
     library.set_regions([AHEAD])
@@ -75,7 +102,7 @@ def test_a_still_camera_keeps_few_views_but_looks_all_the_time(open_memory: Any,
     library.close()
     again = open_memory()
     found = again.retrieve(asked("ahead", window))
-    assert found.coverage > 0.9 and found.last_looked == round(9.9 * S)
+    assert found.coverage > 0.9 and found.last_looked == round(5.4 * S) - 1
 
 
 def test_nothing_asked_says_minus_one_and_a_time_says_whether_there_were_eyes(memory: Any, robot: Any) -> None:

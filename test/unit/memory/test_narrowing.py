@@ -79,8 +79,12 @@ def fill(library: Library, make_robot: Any, thing: Any) -> None:
         back_s = 100 if robot.session else 0
         robot.where = (rng.uniform(-2, 2), rng.uniform(-2, 2), rng.uniform(-3, 3))
         moved = rng.randrange(3)
-        things[moved] = things[moved].at(things[moved].centre[0] + rng.uniform(-1, 1), *things[moved].centre[1:])
-        chosen = [t.at(*(c + rng.uniform(-0.1, 0.1) for c in t.centre)) for t in things if rng.random() < 0.3]
+        things[moved] = things[moved].at(things[moved].centre[0] + rng.uniform(-2, 2), *things[moved].centre[1:])
+        chosen = [
+            t.at(*(c + rng.uniform(-0.1, 0.1) for c in t.centre)).seen(track_id=f"{n}" if n % 2 else "")
+            for n, t in enumerate(things)
+            if rng.random() < 0.3
+        ]
         library.ingest(robot.frame(200 + step / 3 - back_s, *chosen))
         if step % 9 == 8:
             mine = [e for e in library.entries() if e.agent_id == robot.agent_id]
@@ -202,3 +206,43 @@ def test_narrowed_or_not_the_same_is_found(
         assert (found.after_semantic == 0) == (whole.after_semantic == 0)
         assert not query.spatial or (found.after_spatial == 0) == (whole.after_spatial == 0)
     assert counted == whole
+
+
+@pytest.mark.parametrize("carried", [True, False])
+def test_the_newest_of_a_thing_speaks_whoevers_words_it_was_found_by(
+    make_memory: Any, make_robot: Any, thing: Any, carried: bool
+) -> None:
+    """One robot carries off what only another one described: the words of the one find it where the other saw it."""
+    first, second = (make_robot(agent, map_id="home") for agent in ("r1", "r2"))
+    here = thing("mug", (2.0, 0.0, 0.8))
+    with make_memory(Words(), writer_silence_s=0.0) as library:
+        library.set_regions([ROOM])
+        library.ingest(first.frame(1, here.seen(description="red mug", attributes=(("color", "red"),))))
+        for step in range(12):
+            at = (2.0, min(4.5, 0.45 * step) if carried else 0.0, 0.8)
+            library.ingest(second.frame(2 + 0.5 * step, here.at(*at).seen(track_id="7", description="a cup of tea")))
+        for n in range(40):  # others, far off, that fit the words too
+            library.ingest(second.frame(9 + n, thing("mug", (2.0, 30.0 + 2 * n, 0.8)).seen(description=f"red mug {n}")))
+        old, new = library.entries()[:2]
+        room = SpatialConstraint("in", Reference.REGION, region="room")
+        asked = [
+            Query(text="red mug", limit=1),
+            Query(text="red mug", limit=2, states=(EntryState.PRESENT, EntryState.UNKNOWN)),
+            Query(attributes=(("color", "red"),)),
+            Query(text="red mug", limit=1, with_counts=True),
+            Query(text="red mug", spatial=(room,)),
+            Query(labels=("mug",), spatial=(room,)),
+            Query(text="red mug", at_ns=60 * S, spatial=(room,)),
+        ]
+        for n, query in enumerate(asked):
+            whole = library.retrieve(query).entries
+            if n < 4:
+                assert (whole[0].entry_id, whole[0].count) == (new.entry_id, old.count + new.count), n
+            else:
+                assert bool(whole) is not carried, n
+            with pytest.MonkeyPatch.context() as patch:
+                for name, value in {"_FEW": 0, "_FIRST": 3, "_FIRST_PART": 1, "_MANY": 1}.items():
+                    patch.setattr(gather, name, value)
+                assert library.retrieve(query).entries == whole, n
+        named = library.retrieve(Query(entry_ids=(old.entry_id,))).entries
+        assert [e.entry_id for e in named] == [old.entry_id], "who names one asks for that one"
