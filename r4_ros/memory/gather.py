@@ -229,11 +229,14 @@ class Gatherer:
         """All that fits, and whatever may be one thing with it though its own words don't fit."""
         if not scope.several or not len(meant.slots):
             return meant
-        labels = self._index.labels.all_like(np.unique(self._index.entries["label"][meant.slots]), self._similarity)
-        holding = self._index.holding("label", labels)
+        holding = self._index.holding("label", self._like(meant.slots))
         if len(holding) <= len(meant.slots) and np.isin(holding, meant.slots, assume_unique=True).all():
             return meant
         return self._with_others(query, scope, told, meant)
+
+    def _like(self, slots: Slots) -> Slots:
+        """Codes of the labels that may name the same things as those of some slots do."""
+        return self._index.labels.all_like(np.unique(self._index.entries["label"][slots]), self._similarity)
 
     def _with_others(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Meant:
         """Also whatever may be one thing with any of them, or with what is; with score 0 where its own words don't fit.
@@ -245,6 +248,7 @@ class Gatherer:
         slots, scores, new = meant.slots, meant.scores, meant.slots
         while len(new):
             around = np.setdiff1d(self._index.around(new, scope.agents), slots, assume_unique=True)
+            around = around[np.isin(self._index.entries["label"][around], self._like(new))]
             others = self._semantic.wanted(query, scope.of(self._index, around))
             new = others[self._fuser.linked(new, others, scope.now_ns)]
             fits = self._semantic.filter(query, new, told)
