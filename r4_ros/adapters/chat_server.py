@@ -76,6 +76,7 @@ class ChatServer:
         deadline_s: float,
         max_tokens: int = 200,
         schema: Mapping[str, Any] | None = None,
+        temperature: float = 0.0,
     ) -> str:
         """The model's reply to chat messages; constrained to a JSON schema where one is given and the server can.
 
@@ -84,7 +85,7 @@ class ChatServer:
         """
         self.check()
         body: dict[str, Any] = {"model": self.model, "messages": list(messages), "max_tokens": max_tokens}
-        body["temperature"] = 0
+        body["temperature"] = temperature
         if schema is not None:
             form = {"name": "reply", "schema": dict(schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": form}

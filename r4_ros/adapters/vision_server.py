@@ -45,7 +45,9 @@ class ServerVision:
 
     def _one(self, request: VisionRequest, deadline_s: float) -> str | R4Error:
         try:
-            return self._server.complete(chat_messages(request), deadline_s, request.max_tokens)
+            return self._server.complete(
+                chat_messages(request), deadline_s, request.max_tokens, temperature=request.temperature
+            )
         except Exception as error:
             return as_error(error)
 

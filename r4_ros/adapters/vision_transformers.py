@@ -75,8 +75,10 @@ class TransformersVision:
             text=texts, images=images, padding=True, add_special_tokens=not begun, return_tensors="pt"
         ).to(self._model.device)
         most = max(request.max_tokens for request in requests)
+        warmth = max(request.temperature for request in requests)
+        drawn = {"do_sample": True, "temperature": warmth} if warmth > 0 else {"do_sample": False}
         with inference(self._runtime):
-            tokens = self._model.generate(**inputs, max_new_tokens=most, max_time=deadline_s, do_sample=False)
+            tokens = self._model.generate(**inputs, max_new_tokens=most, max_time=deadline_s, **drawn)
         replies = tokens[:, inputs["input_ids"].shape[1] :]
         return [str(text) for text in self._processor.batch_decode(replies, skip_special_tokens=True)]
 

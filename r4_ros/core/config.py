@@ -300,6 +300,12 @@ class ReasonerConfig:
         "which way, how far and 'do you see' of a thing in plain view now are answered without the memory",
         live=True,
     )
+    gate_looks: int = param(
+        0,
+        "so many times lm_model looks at color/image_raw before the gate opens, and must see the thing; 0: isn't asked",
+        low=0,
+        high=9,
+    )
     stale_s: float = param(600.0, "present-tense answers from older sightings say STALE", unit="s", low=0.0, live=True)
 
 

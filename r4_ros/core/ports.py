@@ -100,6 +100,7 @@ class VisionRequest:
     text: str
     images: tuple[bytes, ...]
     max_tokens: int = 100
+    temperature: float = 0.0  # above 0: replies are drawn, so that several to one request may differ
 
 
 class VisionModel(Protocol):
@@ -131,6 +132,13 @@ class LanguageModel(Protocol):
 
     def close(self) -> None:
         """Free what it took."""
+
+
+class Eyes(Protocol):
+    """A vision model on what the robot's camera sees now."""
+
+    def agreement(self, thing: str, now_ns: int, deadline_s: float) -> float | None:
+        """The share of looks at the picture of ``now_ns`` that see the thing; None: no picture, or no reply."""
 
 
 class Memory(Protocol):

@@ -9,9 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from sensor_msgs.msg import Image
 
 from r4_ros import action, msg, srv
 from r4_ros.adapters.embedders import make_embedder
+from r4_ros.adapters.eyes import make_eyes
 from r4_ros.adapters.language_models import make_language
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import NotReady
@@ -19,13 +21,13 @@ from r4_ros.core.model import Answer, TraceStep
 from r4_ros.nodes import qos
 from r4_ros.nodes.advice import RemoteAdvisor
 from r4_ros.nodes.base import Job, R4Node, run
+from r4_ros.nodes.camera import LatestPicture
 from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert import outcome
 from r4_ros.nodes.convert_answers import answer_to_msg, question_from_request, step_to_msg
 from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.worker import Worker
 from r4_ros.reasoner.answer import Reasoner
-from r4_ros.reasoner.parse import language
 from r4_ros.reasoner.planner import make_planner
 
 
@@ -38,13 +40,17 @@ class ReasonerNode(R4Node[ReasonerConfig]):
 
     def configure(self) -> None:
         """Load the planner and make the topics, the service and the action."""
-        language()  # loads the parser now, not with the first question
         self._memory = RemoteMemory(self.client(srv.Retrieve, "memory/retrieve"))
         self._advisor = RemoteAdvisor(self.client(srv.SelectExperience, "experience/select"))
         model = make_language(self.config)
         if model is not None:
             self.keep(model, lambda made: made.close())
         self._planner = make_planner(self.config, model)
+        self._picture = LatestPicture()
+        eyes = make_eyes(self.config, self._picture)
+        self._eyes = eyes[0] if eyes is not None else None
+        if eyes is not None:
+            self.keep(eyes[1], lambda made: made.close())
         self._reasoner = self._made(self.config)
         self._worker: Worker[Job] = self.worker("r4-reasoner")
         self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)
@@ -61,7 +67,9 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         self.keep(server, lambda made: made.destroy())
 
     def activate(self) -> None:
-        """Take questions."""
+        """Take questions; listen to the camera if a model looks at it."""
+        if self._eyes is not None:
+            self.subscribe(Image, "color/image_raw", self._picture.hear, qos.SENSOR)
         self._stopping = threading.Event()
 
     def deactivate(self) -> None:
@@ -121,7 +129,9 @@ class ReasonerNode(R4Node[ReasonerConfig]):
     def _made(self, config: ReasonerConfig) -> Reasoner:
         """A reasoner to which 'me' is this node's agent; empty: the only agent there is."""
         config = replace(config, agent_id=config.agent_id or self.get_namespace().strip("/"))
-        return Reasoner(self._memory, config, None, self._advisor, self._planner, make_embedder("minilm"))
+        return Reasoner(
+            self._memory, config, None, self._advisor, self._planner, make_embedder("minilm"), self._eyes
+        )
 
     def _message(self, answer: Answer) -> msg.Answer:
         message = answer_to_msg(answer)

@@ -55,6 +55,7 @@ RIGHTS: Mapping[str, Rights] = {
     ),
     "reasoner": Rights(
         publish=("reasoner/answers",),
+        subscribe=("color/image_raw",),
         reply=("reasoner/query_memory",),
         request=("memory/retrieve", "experience/select"),
         execute=("reasoner/answer_question",),

@@ -7,8 +7,8 @@ from typing import Any
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.model import Answer, Evidence, Question
-from r4_ros.core.ports import Advisor, Embedder, Memory, TaskLog
-from r4_ros.reasoner import loop
+from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory, TaskLog
+from r4_ros.reasoner import loop, parse
 from r4_ros.reasoner.planner import Planner, make_planner
 
 
@@ -17,6 +17,7 @@ class Reasoner:
 
     planner: who reads the questions; by default the rules. log: each finished task is written there. advisor: asked
     how to go on where a run finds nothing. embedder: tells what may serve a purpose whose verb isn't in the lexicon.
+    eyes: must see what the gate says is in view.
     """
 
     def __init__(
@@ -27,12 +28,13 @@ class Reasoner:
         advisor: Advisor | None = None,
         planner: Planner | None = None,
         embedder: Embedder | None = None,
+        eyes: Eyes | None = None,
     ) -> None:
         self._memory = memory
         self._config = config or ReasonerConfig()
         self._log = log
-        self._advisor = advisor
-        self._embedder = embedder
+        self._advisor, self._embedder, self._eyes = advisor, embedder, eyes
+        parse.language()  # loads the parser now, not in the first answer's time
         self._planner = planner or make_planner(self._config)
 
     def answer(self, question: Question) -> Answer:
@@ -42,7 +44,7 @@ class Reasoner:
         a language model fails and is configured not to be replaced.
         """
         draft, form, trace = loop.solve(
-            self._memory, question, self._config, self._planner, self._advisor, self._embedder
+            self._memory, question, self._config, self._planner, self._advisor, self._embedder, self._eyes
         )
         answer = Answer(
             question=question.text,

@@ -13,6 +13,9 @@ from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.run import properties
 
 IN_VIEW_NS = NS_PER_S
+AGREED = 0.8
+"""Of a vision model's looks, as many must see the thing, where one is asked."""
+LOOKING = 0.3  # of the time left at most
 LOOK = 60
 """So many of the things seen last are looked at: more are hardly in view at once."""
 EGO_FORMS = frozenset({Form.DIRECTION, Form.DISTANCE, Form.CHOOSE})

@@ -10,7 +10,7 @@ from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, R4Error, UnsupportedQuestion
 from r4_ros.core.lessons import Relax
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, Retrieval, TraceStep, Verdict
-from r4_ros.core.ports import Advisor, Embedder, Memory
+from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory
 from r4_ros.reasoner import (
     explain,
     gate,
@@ -72,6 +72,7 @@ def solve(
     planner: Planner,
     advisor: Advisor | None = None,
     embedder: Embedder | None = None,
+    eyes: Eyes | None = None,
 ) -> tuple[Draft, Form | None, list[TraceStep]]:
     """The draft of an answer, its form, and the trace. Raises what the memory raises, except for the deadline."""
     rounds = max(1, question.max_rounds or config.max_rounds)
@@ -88,6 +89,7 @@ def solve(
         gate=config.gate,
         advisor=advisor,
         embedder=embedder,
+        eyes=eyes,
     )
     plan: Plan | None = None
     try:
@@ -173,8 +175,19 @@ def _answer(run: Run, plan: Plan) -> Draft:
 def _at_sight(run: Run, plan: Plan, look: Retrieval) -> Draft | None:
     """What the current view alone answers, by the gate; None: the memory must be asked."""
     evidence = gate.in_view(plan, look, run.ego_agent, run.now_ns)
-    run.note("gate", "open: it is in view" if evidence else "closed: it isn't in view", len(evidence))
-    if not evidence:
+    why = "" if evidence else "it isn't in view"
+    if evidence and run.eyes is not None:
+        share = run.eyes.agreement(evidence[0].label, run.now_ns, gate.LOOKING * run.remaining_s())
+        seen = share is not None and share >= gate.AGREED
+        why = (
+            ""
+            if seen
+            else "the model saw no picture"
+            if share is None
+            else f"the model sees it {share:.0%} of the time"
+        )
+    run.note("gate", f"closed: {why}" if why else "open: it is in view", len(evidence))
+    if why:
         return None
     draft = JUDGES[plan.form](run, Found(plan, [evidence], look, Window()))
     return draft if draft.verdict is Verdict.ANSWERED else None

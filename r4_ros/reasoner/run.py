@@ -24,7 +24,7 @@ from r4_ros.core.model import (
     TemporalKind,
     TraceStep,
 )
-from r4_ros.core.ports import Advisor, Embedder, Memory
+from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory
 from r4_ros.reasoner import explain, keys, lexicon, moments, sieve, viewpoint
 from r4_ros.reasoner.keys import EVENT_KINDS, By, EventKey, Form, Plan, Relation, SpatialKey, Step, TemporalOp
 from r4_ros.reasoner.moments import Times, Window
@@ -85,6 +85,7 @@ class Run:
     advisor: Advisor | None = None
     embedder: Embedder | None = None
     guessed: bool = False  # what serves the asked purpose is known by likeness only
+    eyes: Eyes | None = None
     now_ns: int = 0
     regions: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 from action_msgs.msg import GoalStatus
 from chat_double import chat_double, fails, says
-from filled import fill
+from filled import OLD, fill
 from rclpy.action import ActionClient
+from sensor_msgs.msg import Image
 
 from r4_ros import action, msg, srv
 from r4_ros.core import model as m
@@ -23,6 +25,7 @@ from r4_ros.core.errors import DeadlineExceeded, NotReady
 from r4_ros.core.lessons import Relax, Situation
 from r4_ros.nodes import qos
 from r4_ros.nodes.clients import RemoteMemory
+from r4_ros.nodes.convert import time_to_msg
 from r4_ros.nodes.convert_answers import answer_from_msg
 from r4_ros.nodes.experience_node import ExperienceNode
 from r4_ros.nodes.memory_node import MemoryNode
@@ -158,6 +161,31 @@ def test_without_a_memory_the_outcome_says_so_in_time(graph: Any, reasoner: Reas
 
 def test_a_negative_deadline_is_refused(graph: Any, memory: MemoryNode, reasoner: ReasonerNode) -> None:
     assert ask(graph, "Where is the cup?", deadline_s=-1.0).outcome.code == 2
+
+
+@pytest.mark.parametrize(("seen", "gate"), [("yes", "open: it is in view"), ("no", "closed: the model sees it 0%")])
+def test_a_model_looks_at_the_camera_before_the_gate_opens(
+    graph: Any, memory: MemoryNode, until: Any, seen: str, gate: str
+) -> None:
+    now = time_to_msg(OLD + 5 * SECOND)
+    picture = Image(height=48, width=64, encoding="rgb8", step=192, data=array("B", bytes(64 * 48 * 3)))
+    picture.header.stamp = now
+
+    def looked() -> Any:
+        """The answer, and what its trace says of the gate."""
+        answer = ask(graph, "Do you see a cup?", now=now).answer
+        return answer, "".join(step.detail for step in answer.trace if step.action == "gate")
+
+    with chat_double(says(seen)) as server:
+        graph.active(graph.make(ReasonerNode, agent_id="robot", gate_looks=1, lm_model="m", lm_url=server.url))
+        camera = graph.node.create_publisher(Image, "color/image_raw", qos.SENSOR)
+        until(camera.get_subscription_count)
+        assert looked()[1] == "closed: the model saw no picture"
+        camera.publish(picture)
+        until(lambda: looked()[1].startswith(gate))
+        assert looked()[0].value_bool
+    image = server.requests[-1]["messages"][1]["content"][0]["image_url"]["url"]
+    assert image.startswith("data:image/jpeg;base64,")
 
 
 def wait(future: Any, until: Any) -> Any:

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from r4_ros.bridges.apartment.scene import room_at
-from r4_ros.bridges.apartment.simulation import SimFrame
 from r4_ros.bridges.apartment.truth import Standing
 from r4_ros.core.geometry import bounds
 from r4_ros.core.model import EntryState, Evidence, FloatArray, Query, Reference, SpatialConstraint
 from r4_ros.evaluation.collaboration.explorer import VIEWPOINTS, Explorer, Home
-from r4_ros.evaluation.sim.unrendered import LEAST_RAYS
 
 REACH_M = 0.8
 """A robot that was told a place drives as near."""
 FOUND_M = 1.0
-"""The thing is found by a robot that is as near and sees it."""
+"""The thing is found by a robot that stops as near to it."""
 LOOKED = 0.9
 """A room of which as much was looked at is not gone to again."""
 LONGEST_M = 80.0
@@ -73,7 +71,7 @@ class Search:
         ]
 
     def _go_to(self, candidates: Sequence[Evidence]) -> bool:
-        """Drive to the nearest of them and look at it; whether it really is there."""
+        """Drive to the nearest of them; whether it really is there."""
         robot = self._robot
         stands = [robot.home.floor.standing_room(*bounds(e.box), REACH_M) for e in candidates]
         way = robot.home.floor.way_to_any((robot.x, robot.y), np.concatenate(stands))
@@ -83,10 +81,8 @@ class Search:
         goal = way[-1]
         entry = candidates[int(np.argmin([_nearest(points, goal) for points in stands]))]
         robot.follow(way)
-        x, y, _ = entry.box.pose.position
-        frame = robot.look(math.atan2(y - robot.y, x - robot.x))
         self._refuted.add(entry.entry_id)
-        return found_in(frame, robot, self._label)
+        return is_near(robot, self._label)
 
     def _look_on(self) -> bool:
         """Go to the nearest viewpoint, first of rooms that weren't looked at, until something is known; False: none."""
@@ -108,12 +104,10 @@ class Search:
         return self._robot.library.retrieve(query).coverage >= LOOKED
 
 
-def found_in(frame: SimFrame, robot: Explorer, label: str) -> bool:
-    """Whether a thing of that label is in the picture, and the robot near it."""
-    ids, counts = np.unique(frame.labels, return_counts=True)
-    seen = set(ids[counts >= LEAST_RAYS].tolist())
-    things = [s for s in robot.home.truth(frame.stamp_ns) if s.label == label and s.instance_id in seen]
-    return any(_gap(thing, robot.x, robot.y) <= FOUND_M for thing in things)
+def is_near(robot: Explorer, label: str) -> bool:
+    """Whether the robot stands within FOUND_M of a thing of that label, in truth."""
+    things = robot.home.truth(robot.home.start_ns)
+    return any(_gap(thing, robot.x, robot.y) <= FOUND_M for thing in things if thing.label == label)
 
 
 def shortest(home: Home, start: tuple[float, float], things: Sequence[Standing]) -> float:
