@@ -129,9 +129,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
     def _made(self, config: ReasonerConfig) -> Reasoner:
         """A reasoner to which 'me' is this node's agent; empty: the only agent there is."""
         config = replace(config, agent_id=config.agent_id or self.get_namespace().strip("/"))
-        return Reasoner(
-            self._memory, config, None, self._advisor, self._planner, make_embedder("minilm"), self._eyes
-        )
+        return Reasoner(self._memory, config, None, self._advisor, self._planner, make_embedder("minilm"), self._eyes)
 
     def _message(self, answer: Answer) -> msg.Answer:
         message = answer_to_msg(answer)
