@@ -8,18 +8,18 @@ from typing import Any
 from nav_msgs.msg import Path as PathMsg
 
 from r4_ros import msg
-from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error
 from r4_ros.core.model import Correction
 from r4_ros.memory.library import Library
 from r4_ros.nodes import qos
-from r4_ros.nodes.base import Job, R4Node
+from r4_ros.nodes.base import Job
 from r4_ros.nodes.convert_anchors import PathNodes, correction_from_msg, path_from_msg
+from r4_ros.nodes.polling import Polling
 from r4_ros.nodes.rtabmap import PoseGraph, StampAsker, message_types
 from r4_ros.nodes.worker import Worker
 
 
-class AnchorTopics(R4Node[MemoryConfig]):
+class AnchorTopics(Polling):
     """Hears corrections and works them in on the writer's thread."""
 
     correction_refused: dict[str, str]
@@ -42,10 +42,10 @@ class AnchorTopics(R4Node[MemoryConfig]):
     def hear_corrections(self, agent: str, prefix: str) -> None:
         """Listen to all that corrects an agent's anchors; ``prefix``: its namespace with slashes."""
         topic = f"{prefix}memory/anchor_correction"
-        self.subscribe(msg.AnchorCorrection, topic, partial(self._on_correction, agent, topic), qos.EVENTS)
+        self.hear(msg.AnchorCorrection, topic, partial(self._on_correction, agent, topic), qos.EVENTS)
         if self.config.slam_path:
             topic = within(prefix, self.config.slam_path)
-            self.subscribe(PathMsg, topic, partial(self._on_path, agent, topic), qos.EVENTS)
+            self.hear(PathMsg, topic, partial(self._on_path, agent, topic), qos.EVENTS)
         if self.config.rtabmap:
             self._listen_to_rtabmap(agent, within(prefix, self.config.rtabmap.rstrip("/")))
 
@@ -67,9 +67,9 @@ class AnchorTopics(R4Node[MemoryConfig]):
         graph, topic = PoseGraph(), f"{namespace}/mapGraph"
         clients = [self.client(service, f"{namespace}/{name}") for name in ("get_map_data", "rtabmap/get_map_data")]
         asker = StampAsker(graph, clients, service.Request(global_map=True, optimized=True, graph_only=True))
-        self.subscribe(graph_type, topic, asker.ask, qos.EVENTS)
-        self.subscribe(info_type, f"{namespace}/info", graph.hear, qos.EVENTS)
-        self.subscribe(graph_type, topic, partial(self._on_graph, agent, topic, graph), qos.EVENTS)
+        self.hear(graph_type, topic, asker.ask, qos.EVENTS)
+        self.hear(info_type, f"{namespace}/info", graph.hear, qos.EVENTS)
+        self.hear(graph_type, topic, partial(self._on_graph, agent, topic, graph), qos.EVENTS)
 
     def _on_graph(self, agent: str, topic: str, graph: PoseGraph, message: Any) -> None:
         try:

@@ -94,13 +94,14 @@ class MemoryNode(AnchorTopics):
 
     def activate(self) -> None:
         """Listen to the agents; publish what is known."""
+        self.begin_hearing()
         for agent, prefix in self._served_agents():
             topic = f"{prefix}perception/observations"
             hear = partial(self._on_observations, agent if prefix else "")
-            self.subscribe(msg.ObservationArray, topic, hear, qos.OBSERVATIONS)
+            self.hear(msg.ObservationArray, topic, hear, qos.OBSERVATIONS)
             self.hear_corrections(agent, prefix)
             if prefix:
-                self.subscribe(msg.Episode, f"{prefix}memory/episodes", partial(self._on_episode, agent), qos.EVENTS)
+                self.hear(msg.Episode, f"{prefix}memory/episodes", partial(self._on_episode, agent), qos.EVENTS)
         self.subscribe(msg.Episode, "memory/episodes", partial(self._on_episode, ""), qos.EVENTS)
         self.every(WAITING_PERIOD_S, self._offer_storing)
         self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries))
@@ -351,6 +352,7 @@ class MemoryNode(AnchorTopics):
             for topic in self._observation_topics()
             if not self.count_publishers(self.resolve_topic_name(topic))
         ]
+        problems += self.unheard()
         problems += [f"{topic}: {reason}" for topic, reason in sorted(self.correction_refused.items())]
         if self._store_trouble:
             problems.insert(0, f"nothing is stored: {self._store_trouble}")

@@ -487,3 +487,24 @@ def test_frames_that_wait_are_committed_together_and_a_server_that_restarts_lose
         assert stored.info()["rows"]["frame"] == 150  # type: ignore[index]
         assert [entry.count for entry in stored.entries()] == [150]
     assert node.library.revision >= 150
+
+
+def test_many_robots_are_heard_in_turns_and_best_effort_publishers_are_named(
+    graph: Any, until: Any, tmp_path: Path
+) -> None:
+    agents = [f"robot{i}" for i in range(6)]
+    node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agents=agents, embedder="none")
+    graph.active(node)
+    senders = {name: Sender(graph, until, f"/{name}/perception/observations") for name in agents}
+    for name, sender in senders.items():
+        acks = sender.send(*(frame(i, agent=name, writer=name) for i in range(1, 4)))
+        assert [ack.sequence for ack in acks if ack.agent_id == name] == [1, 2, 3]
+    assert node.library.agents() == agents and node.library.revision == 18
+    episodes = graph.node.create_publisher(msg.Episode, "/robot5/memory/episodes", qos.EVENTS)
+    until(episodes.get_subscription_count)
+    when = convert.time_to_msg(1000 * SECOND)
+    episodes.publish(msg.Episode(text="lunch", start=when, end=when, agent_id="robot5", source=msg.Episode.OPERATOR))
+    until(lambda: node.counts["episodes"] == 1)
+    assert not any("QoS" in problem for problem in node.report().problems)
+    graph.node.create_publisher(msg.ObservationArray, "/robot0/perception/observations", qos.SENSOR)
+    until(lambda: any("robot0/perception/observations offers" in problem for problem in node.report().problems))
