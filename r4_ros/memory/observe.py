@@ -101,8 +101,13 @@ def sight(
 
 
 def described(stored: StoredEntry, observation: Observation, stamp_ns: int, revision: int) -> StoredEntry:
-    """The entry with a description that came late, for an observation that it was made of; nothing else changes."""
+    """The entry with a description that came late, for an observation that it was made of; nothing else changes.
+
+    One of a later sighting stands, in whatever order they come.
+    """
     entry = stored.entry
+    if any(a.name in LATEST and a.last_seen > stamp_ns for a in entry.attributes):
+        return stored
     words = dict(observation.attributes)
     attributes = entry.attributes
     for name in sorted(LATEST & words.keys()):

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import FOREVER, MEMORY, CorrectionKind, CorrectionRecord, EntryCorrection, Interval
+from r4_ros.core.model import FOREVER, MEMORY, CorrectionKind, CorrectionRecord, EntryCorrection, Interval, Observation
 from r4_ros.memory import entry_json, sql_prune
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord
+from r4_ros.memory.attributes import LATEST
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.codec import dump
 from r4_ros.memory.division_records import KeptSighting
@@ -89,9 +90,9 @@ class SqlUpkeep:
 
     def write_descriptions(self, change: DescriptionChange) -> None:
         """Write late descriptions or nothing; durable on return."""
-        rows = [(o.description, dump(o.attributes), change.frame_id, o.index) for o in change.observations]
         try:
             with self._file.transaction():
+                rows = [self._described_row(change.frame_id, o) for o in change.observations]
                 self._entries.write(change.entries)
                 self._entries.keep_vectors(change.observations)
                 self._file.execute_many(_DESCRIBED, rows)
@@ -99,6 +100,14 @@ class SqlUpkeep:
         except BaseException:
             self._entries.forget_unwritten()
             raise
+
+    def _described_row(self, frame_id: int, o: Observation) -> Row:
+        """What a late description makes of an observation: all else that was seen of it stays."""
+        [(known,)] = self._file.execute(
+            "SELECT attributes FROM observation WHERE frame_id = ? AND idx = ?", (frame_id, o.index)
+        )
+        kept = [(name, value) for name, value in json.loads(known) if name not in LATEST]
+        return o.description, dump([*kept, *(a for a in o.attributes if a[0] in LATEST)]), frame_id, o.index
 
     def write_correction(self, change: CorrectionChange) -> None:
         """Write a correction, what it changed and the record of it, or nothing; durable on return."""

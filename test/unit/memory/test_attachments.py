@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from r4_ros.core.errors import UnknownEntry
 from r4_ros.core.model import Box, Embedding, Entry, Observation, Pose, Query
 from r4_ros.memory.attachments import DATA_URL, MAX_BYTES, without_pictures
+from r4_ros.memory.transfer import Importer, export_lines
 
 
 def picture(number: int, size: int = 5000) -> bytes:
@@ -153,6 +154,36 @@ def test_an_older_description_that_comes_again_displaces_no_newer_one(memory: An
     memory.ingest(described(second, "a chipped red mug"))
     memory.ingest(described(first, "a red mug"))
     assert memory.entries()[0].description == "a chipped red mug"
+
+
+def test_descriptions_that_come_late_change_no_identity_in_an_import_either(
+    open_memory: Any, robot: Any, thing: Any
+) -> None:
+    """Not even where they claim another colour: an export tells what was seen, and the newest description of it."""
+    memory = open_memory()
+    by = ("described_by", "vlm")
+
+    def seen(stamp: float, y: float, color: str) -> Any:
+        frame = robot.frame(stamp, thing("mug", (2, y, 0.8)).seen(attributes=(("color", color),)))
+        memory.ingest(frame)
+        return frame
+
+    old = [seen(n, 0.0, "red") for n in range(3)]
+    gone = memory.entries()[0]
+    for stamp in (10, 11, 12):
+        memory.ingest(robot.absent(stamp, gone.entry_id))
+    robot.where = (0, 5, 0)
+    new = [seen(20 + n, 5.0, "blue") for n in range(5)]
+    for frame, text, color in [(new[3], "a red mug", "red"), (new[1], "a reddish mug", "red"), (old[0], "old", "blue")]:
+        o = replace(frame.observations[0], description=text, attributes=(("color", color), by))
+        memory.ingest(replace(frame, observations=(o,)))
+    assert [e.description for e in memory.entries()] == ["old", "a red mug"], "of the latest sighting described"
+    other = open_memory("other.db", writer_silence_s=0.0)
+    Importer(other).read(export_lines(memory._store), strict=True)
+    known = [(e.entry_id, e.count, e.sightings, e.presence, e.maybe_same_as) for e in memory.entries()]
+    assert [(e.entry_id, e.count, e.sightings, e.presence, e.maybe_same_as) for e in other.entries()] == known
+    assert [e.moved_from for e in other.entries()] == ["", ""]
+    assert [e.description for e in other.entries()] == [e.description for e in memory.entries()]
 
 
 def test_who_described_it_is_no_history_and_no_event(memory: Any, robot: Any, thing: Any) -> None:
