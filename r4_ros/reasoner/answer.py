@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.geometry import yaw_of
 from r4_ros.core.model import Answer, Evidence, Question
 from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory, TaskLog
 from r4_ros.reasoner import loop, parse
@@ -88,7 +89,7 @@ def answer_to_dict(answer: Answer) -> dict[str, Any]:
 
 
 def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
-    """One piece of evidence as JSON-ready values: metres, nanoseconds, names of states."""
+    """One piece of evidence as JSON-ready values: metres, radians, nanoseconds, names of states."""
     return {
         "entry_id": evidence.entry_id,
         "label": evidence.label,
@@ -96,6 +97,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "attributes": dict(evidence.attributes),
         "position": list(evidence.box.pose.position),
         "extent": list(evidence.box.extent),
+        "yaw": yaw_of(evidence.box.pose.orientation),
         "frame": evidence.frame,
         "map_id": evidence.map_id,
         "agent_id": evidence.agent_id,
