@@ -502,8 +502,8 @@ def test_many_robots_are_heard_in_turns_and_best_effort_publishers_are_named(
     assert node.library.agents() == agents and node.library.revision == 18
     episodes = graph.node.create_publisher(msg.Episode, "/robot5/memory/episodes", qos.EVENTS)
     until(episodes.get_subscription_count)
-    when = convert.time_to_msg(1000 * SECOND)
-    episodes.publish(msg.Episode(text="lunch", start=when, end=when, agent_id="robot5", source=msg.Episode.OPERATOR))
+    when, then = convert.time_to_msg(1000 * SECOND), convert.time_to_msg(1001 * SECOND)
+    episodes.publish(msg.Episode(text="lunch", start=when, end=then, agent_id="robot5", source=msg.Episode.OPERATOR))
     until(lambda: node.counts["episodes"] == 1)
     assert not any("QoS" in problem for problem in node.report().problems)
     graph.node.create_publisher(msg.ObservationArray, "/robot0/perception/observations", qos.SENSOR)
