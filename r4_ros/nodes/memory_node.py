@@ -306,9 +306,10 @@ class MemoryNode(AnchorTopics):
 
     def _near_entries(self) -> list[PlacedEntry]:
         """At most ``entries_limit`` entries, nearest to the agents; several agents take turns."""
-        limit = self.config.entries_limit
+        limit, agents = self.config.entries_limit, self.library.agents() or [self.agent_id]
+        share = min(limit, -(-2 * limit // len(agents)))  # twice its part: what two are near to counts once
         chosen: dict[str, PlacedEntry] = {}
-        near = [list(self.library.entries_near(agent, limit)) for agent in self.library.agents() or [self.agent_id]]
+        near = [list(self.library.entries_near(agent, share)) for agent in agents]
         for rank in range(max(map(len, near))):
             for entries in near:
                 if rank < len(entries):
