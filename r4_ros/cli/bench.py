@@ -108,7 +108,7 @@ def _serializer() -> Any:
 def correction(
     entries: Annotated[int, typer.Option(help="how many things the memory holds", min=400)] = 100_000,
     anchors: Annotated[int, typer.Option(help="on how many anchors, all of which move", min=10)] = 10_000,
-    rounds: Annotated[int, typer.Option(help="how often the way is corrected and taken back", min=1)] = 5,
+    rounds: Annotated[int, typer.Option(help="how often the way is corrected and laid aside again", min=1)] = 5,
     as_json: AsJson = False,
 ) -> None:
     """A loop closure under many things while others ask: how long it takes, and whether any answer was wrong."""

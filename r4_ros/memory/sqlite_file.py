@@ -211,7 +211,10 @@ class _Checkpoints:
             connection.close()
 
     def _log_bytes(self) -> int:
-        return self._log.stat().st_size if self._log.exists() else 0
+        try:
+            return self._log.stat().st_size
+        except FileNotFoundError:
+            return 0
 
 
 def open_sqlite(
