@@ -178,7 +178,7 @@ class AnchorBook:
         ``points`` [n, 3], ``half_axes`` [n, 9]: the half axes as the columns of a matrix, row by row. All as columns
         of n and in portions that stay in the processor's cache, three times as quick as by matrices.
         """
-        centre, half = np.empty((len(points), 3)), np.empty((len(points), 3))
+        centre, half = np.empty((len(points), 3)), np.empty((len(points), 3), half_axes.dtype)
         rotations = self._columns["rotation"]
         for begin in range(0, len(points), _PORTION):
             part = slice(begin, begin + _PORTION)

@@ -54,7 +54,7 @@ class Columns:
             local=(np.float64, 3),
             spread=(np.float32, 9),
             centre=(np.float64, 3),
-            half=(np.float64, 3),
+            half=(np.float32, 3),
         )
         self.sightings = PartTable(start=(np.int64, 0), end=(np.int64, 0))
         self.presence = PartTable(start=(np.int64, 0), end=(np.int64, 0))
