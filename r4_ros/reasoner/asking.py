@@ -43,7 +43,9 @@ TAGS = (("right",), ("correct",), ("yes",), ("no",), ("eh",), ("huh",), ("ok",),
 WAY_VERBS = frozenset("go turn head walk run exit leave move get travel reach drive".split())
 SIZE_WORDS = frozenset("big large tall high wide small deep heavy thick".split())
 STATES_OF_AFFAIRS = frozenset("state condition order color colour shape direction way language year month case".split())
-RESOLVING = frozenset("tell know remember remind say show explain recall wonder like idea clue guess".split())
+RESOLVING = frozenset(
+    "tell know remember remind say show explain recall wonder like idea clue guess reckon think suppose believe".split()
+)
 CHECKING = RESOLVING | frozenset("notice recall check confirm verify ask see sure find look make ensure".split())
 """Verbs that 'if' and 'whether' open a question behind: 'can you check whether the door is open'."""
 OPENING = 9  # words of 'could you please have a look and tell me'

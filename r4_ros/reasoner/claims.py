@@ -102,7 +102,10 @@ def predicate(
         if phrase is not None and (phrase.head != i or phrase.determiner or phrase.modifiers):
             continue
         last = i + 1 == end or reading.lowers[i + 1] in (",", "?", ".", "in", "on", "at") or i + 1 in masked
-        if (word in SWITCHES and not last) or reading.lowers[i : i + 2] == ("made", "of"):
+        stranded = (
+            word in SWITCHES and i > 0 and reading.words[i - 1].tag == "VB" and reading.words[i - 1].lemma != "be"
+        )
+        if (word in SWITCHES and (not last or stranded)) or reading.lowers[i : i + 2] == ("made", "of"):
             continue
         found = lexicon.property_of(word)
         if found is not None:

@@ -160,7 +160,7 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
     """The retrieval of one noun phrase with everything that restricts it; steps it refers to are made first."""
     keys = []
     for place in sketch.places:
-        if is_target and _in_purpose(sketch, place):
+        if is_target and (_in_purpose(sketch, place) or _is_said_before(sketch, place)):
             continue
         mine = place.subject is phrase or (is_target and (place.subject is None or _is_loose(sketch, place)))
         if not mine or place is sketch.claimed or _is_imagined(sketch, place):
@@ -182,6 +182,11 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
         number=phrase.number if phrase is not None else 0,
         exact=phrase is not None and bool(EXACTLY & set(sketch.reading.lowers[max(0, phrase.start - 2) : phrase.head])),
     )
+
+
+def _is_said_before(sketch: Sketch, place: spatial.Place) -> bool:
+    """'I want to see what is on my face. What should I do?': places of another sentence restrict no action."""
+    return sketch.ask.form is Form.ACTION and sketch.target is None and place.end <= sketch.begin
 
 
 def _in_purpose(sketch: Sketch, place: spatial.Place) -> bool:
@@ -220,7 +225,10 @@ def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:
 def _spatial(sketch: Sketch, place: spatial.Place) -> SpatialKey | None:
     sketch.used.update(range(place.start, place.end))
     if place.anchor is None:
-        return SpatialKey(relation=place.relation, reference=EGO, negate=place.negate, max_distance=place.reach_m)
+        far = _reference(sketch, place.other) if place.other is not None else None
+        return SpatialKey(
+            relation=place.relation, reference=EGO, other=far, negate=place.negate, max_distance=place.reach_m
+        )
     if place.anchor is place.subject:
         return None
     reference = _reference(sketch, place.anchor)
@@ -291,7 +299,7 @@ def _other_end(sketch: Sketch) -> Reference | None:
     for i in range(sketch.begin, sketch.end - 1):
         if (
             i in sketch.masked
-            or lowers[i] not in ("from", "to", "of")
+            or lowers[i] not in ("from", "to", "of", "off")
             or (lowers[i] == "of" and i and lowers[i - 1] != "side")
         ):
             continue

@@ -261,14 +261,14 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.NAVIGATE, start, led)
     if reading.words[start].lower != verb and verb in SEE_LEMMAS:  # 'a red ladder - seen it?'
         return Ask(Form.EXISTS, start, start + 1)
-    if verb in GO_VERBS | HEADING:
+    tells = verb in ("tell", "give", "show", "name")
+    told = property_asked(reading, start, end) if tells else None
+    if verb in GO_VERBS | HEADING and told is None:
         return Ask(Form.NAVIGATE, start, start + 1)
     if verb in FIND_VERBS:
         return Ask(Form.LOCATE, start, start + 1)
     if verb == "count":
         return Ask(Form.COUNT, start, start + 1)
-    tells = verb in ("tell", "give", "show", "name")
-    told = property_asked(reading, start, end) if tells else None
     if tells and told is None and set(reading.lowers[start : start + 5]) & words.TEXTS:
         return Ask(Form.ATTRIBUTE, start, start + 1 + (reading.lowers[start + 1] in ("me", "us")), Asked.TEXT)
     if told is not None:

@@ -43,7 +43,7 @@ def what(reading: Reading, start: int, end: int) -> Ask:
     head = lowers[noun] if noun >= 0 and directly else ""
     stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
     kind = reading.phrase_at(noun + 2) if stranded and lowers[noun + 1 : noun + 2] == ("of",) else None
-    if kind is not None:  # 'which piece of furniture is it standing on'
+    if kind is not None and head != "side":  # 'which piece of furniture is it standing on'
         noun, head = kind.head, kind.noun
     if head in ("order", "sequence") and "of" not in lowers[start:noun]:
         return Ask(Form.ORDER, start, noun + 1)
@@ -168,7 +168,9 @@ def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
             return Ask(Form.WHEN, start, k + 1)
         if word in words.PROPERTIES:
             kind_of_thing = word in ("type", "kind", "sort", "make", "style") and of
-            near = k <= start + 2 or of
+            near = (
+                k <= start + 2 or of or (k == start + 3 and lowers[k - 1] == "the" and lowers[k + 1 : k + 2] == ("in",))
+            )
             if kind_of_thing and k == start + 1 and not reading.words[k + 2 : k + 3]:
                 continue
             if near:
@@ -181,5 +183,5 @@ def _doing(reading: Reading, start: int, end: int) -> bool:
     lowers = reading.lowers[start:end]
     asks = len(lowers) > 1 and lowers[1] in AUXILIARIES - {"has", "have", "had"}
     able = lowers[1:2] in (("can",), ("could",))  # 'what can I do', but 'what can I do my homework on'
-    does = "do" in lemmas[2:] and (not able or lowers[-1] == "do")
+    does = ("do" in lemmas[2:] or lowers[-2:] == ("up", "to")) and (not able or lowers[-1] == "do")
     return (asks and (does or "doing" in lowers)) or bool({"happened", "happening"} & set(lowers))

@@ -52,6 +52,8 @@ def embedded(reading: Reading, begin: int, end: int) -> int:
         lead = reading.words[begin:k]
         if reading.lowers[k] in ("if", "whether") and (lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us")):
             return 0 if any(w.lower in WH for w in lead) else k + 1
+        if reading.lowers[k] == "that" and lead[-1].lower in ("right", "true", "correct", "sure"):
+            return k + 1
     return 0
 
 
@@ -63,7 +65,8 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         i += 1
     if i >= end:
         return None
-    inner = next((k for k in range(i + 1, end) if lowers[k] in WH and k not in masked), None)
+    aside = i + 1 if lowers[i] == "from" else i  # 'from where I am sitting, what ..'
+    inner = next((k for k in range(aside + 1, end) if lowers[k] in WH and k not in masked), None)
     lead = {reading.words[k].lemma for k in range(i, inner or i)}
     if inner is not None and lead & RESOLVING and lowers[i] not in WH:
         return inner

@@ -102,7 +102,7 @@ def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
     last = start
     while i < len(tokens):
         word = tokens[i]
-        if i in named:
+        if i in named and (i == start or word.lower not in INDEFINITE):
             i = last = named[i]
         elif word.tag == "CD" and last == i > start:
             numbered = i + 1 == len(tokens) or tokens[i + 1].tag not in MODIFIER_TAGS
@@ -247,5 +247,6 @@ def _singular_name(tokens: tuple[Word, ...], start: int, end: int) -> tuple[str,
         return "person", head.lower == "people"
     if name in lexicon.ALWAYS_PLURAL or (name in lexicon.KIND_OF and not plural):
         return name, plural
-    last = lexicon.IRREGULAR.get(head.lower, head.lemma if plural else head.lower)
+    single = head.lower[:-1] if plural and head.lower[:-1] in lexicon.VOCABULARY else head.lemma  # 'vases'
+    last = lexicon.IRREGULAR.get(head.lower, single if plural else head.lower)
     return " ".join([*parts, last]), plural or head.lower in lexicon.IRREGULAR

@@ -11,6 +11,7 @@ AIMS = frozenset("get use find see grab reach open touch face take fetch".split(
 SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
 WANTING = frozenset("want need like wish have try".split())
 PURPOSES = frozenset(words.PURPOSES)
+ABLE = frozenset("can could might".split())
 
 
 def purpose_at(sketch: Sketch) -> int:
@@ -31,7 +32,7 @@ def purpose_at(sketch: Sketch) -> int:
         return wish
     for k in range(begin, end - 3):  # 'behind me that I can sit on'
         relative = (
-            lowers[k] in ("that", "which") and lowers[k + 1] in ("i", "you", "we", "one") and lowers[k + 2] == "can"
+            lowers[k] in ("that", "which") and lowers[k + 1] in ("i", "you", "we", "one") and lowers[k + 2] in ABLE
         )
         if relative and tokens[k + 3].lemma in PURPOSES:
             return k + 3

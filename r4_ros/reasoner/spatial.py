@@ -179,10 +179,13 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         j += 1
     if j >= len(lowers) or j in masked:
         return None
+    if relation is R.BETWEEN and lowers[j] in EGO_WORDS and lowers[j + 1 : j + 2] == ("and",):
+        far = reading.phrase_at(j + 2) if j + 2 < len(lowers) else None
+        return Place(relation, i, far.end, ego=True, other=far) if far is not None else None
     if lowers[j] in EGO_WORDS and relation not in (R.IN, R.ON, R.THROUGH, R.ALONG):
         return Place(relation, i, j + 1, ego=True)
     phrase = reading.phrase_at(j)
-    if phrase is None or phrase.start not in (j, j - 1):
+    if phrase is None or phrase.start not in (j, j - 1) or phrase.head in masked:
         return None
     if phrase.noun in FACES and lowers[phrase.end : phrase.end + 1] == ("of",) and phrase.end + 1 < len(lowers):
         phrase = reading.phrase_at(phrase.end + 1) or phrase  # 'off the back of the door'
@@ -194,7 +197,8 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return None
     if relation is R.BEHIND and lowers[i] != "behind" and lexicon.is_room(phrase.noun):
         relation = R.IN  # 'at the back of the kitchen'
-    if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.modifiers and not phrase.owner:
+    bare = not phrase.modifiers or phrase.determiner in ("a", "an")
+    if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.owner and bare:
         return None
     if lowers[i] == "in" and phrase.noun in ("front", "direction"):
         return None

@@ -22,7 +22,7 @@ SIMPLE = {
     R.BEHIND: "behind|beyond|round the back of|around the back of|in back of|in the back of|at the back of|"
     "to the rear of",
     R.IN_FRONT_OF: "in front of|ahead of|at the front of|directly in front of|before",
-    R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|opposite of|across",
+    R.ACROSS_FROM: "across from|opposite|opposite to|on the other side of|on the far side of|opposite of|across",
     R.AROUND: "around|surrounding|round|surround|surrounds",
     R.AGAINST: "against|leaning on|leaning against|leans on|leans against|touching|up against|flush against",
     R.ATTACHED_TO: "attached to|hanging on|hanging from|mounted on|hung on|hung from|fixed to|mounted to|stuck to|"

@@ -36,6 +36,9 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         return None
     if _of_pronoun(sketch):
         return _antecedent(sketch, _taken(sketch))
+    picked = next((e.phrase for e in sketch.extremes if ask.end <= e.start and _is_picked_from(sketch, e.phrase)), None)
+    if picked is not None:
+        return picked
     if ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch):
         return None
     if wanted(sketch) >= 0:
@@ -79,6 +82,12 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         found = next((p for p in of_these if id(p) not in taken), found)
     open_one = found.noun in SERVING and (purpose_at(sketch) >= 0 or (ask.bare and "if" in sketch.reading.lowers))
     return None if open_one else found
+
+
+def _is_picked_from(sketch: Sketch, phrase: NounPhrase | None) -> bool:
+    """'the smallest of the boxes'."""
+    lowers = sketch.reading.lowers
+    return phrase is not None and phrase.plural and lowers[phrase.start - 1 : phrase.start] == ("of",)
 
 
 def _taken(sketch: Sketch) -> set[int]:
@@ -202,7 +211,11 @@ def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     pronouns = set(reading.lowers[ask.start : sketch.end]) & PRONOUNS
     whose = reading.lowers[ask.start : ask.start + 1] == ("whose",)
     personal = set(reading.lowers[ask.start : sketch.end]) & {"he", "she", "his", "her", "this", "these", "him"}
-    if (ask.bare and not whose) or not (pronouns or personal or ask.end >= sketch.end or ask.form is Form.NAVIGATE):
+    fronted = (
+        reading.lowers[ask.start - 1 : ask.start] == (",",) and ask.form is Form.COUNT
+    )  # 'the eggs, how many are left'
+    stands = pronouns or personal or fronted or ask.end >= sketch.end or ask.form is Form.NAVIGATE
+    if (ask.bare and not whose) or not stands:
         return None
     before = (p for p in reading.phrases if p.head < ask.start and id(p) not in taken and p.start not in sketch.masked)
     named = [p for p in before if p.noun not in ABSTRACT]
@@ -249,7 +262,7 @@ def _is_whole(sketch: Sketch, phrase: NounPhrase) -> bool:
 def _is_other_end(sketch: Sketch, phrase: NounPhrase) -> bool:
     """'how far from the dog was the child': where the distance is measured from."""
     measured = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION)
-    return measured and sketch.reading.lowers[phrase.start - 1 : phrase.start] == ("from",)
+    return measured and sketch.reading.lowers[phrase.start - 1 : phrase.start] in (("from",), ("off",))
 
 
 def _predicate_noun(sketch: Sketch) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from r4_ros.reasoner import timely
-from r4_ros.reasoner.calendar_words import CLAUSES, DAY_PARTS, DAYS, LONG_CLAUSES, MOMENTS, NOW
+from r4_ros.reasoner.calendar_words import CALENDAR, CLAUSES, DAY_PARTS, DAYS, LONG_CLAUSES, MOMENTS, NOW
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
 from r4_ros.reasoner.occasions import ORDINALS, VISITS, event_word, is_event, one_that, sighting
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.tokens import NOUN_TAGS
 
 QUESTION = frozenset("what where who which how did was were is are".split())
 BE = frozenset("is are was were be been 's 're".split())
@@ -44,11 +45,12 @@ def find(reading: Reading) -> list[Mention]:
 
 
 def primary(keys: tuple[TemporalKey, ...]) -> TemporalKey | None:
-    """The one that labels a question: since, then first/last/nth, then any that says when, then change."""
+    """The one that labels a question: since, then first/last/nth, change, what is usual, then any that says when."""
     ranks = [
         (TemporalOp.SINCE,),
         (TemporalOp.NTH, TemporalOp.FIRST, TemporalOp.LAST),
         (TemporalOp.CHANGE,),
+        (TemporalOp.HABIT,),
         tuple(op for op in TemporalOp if op not in (TemporalOp.NOW, TemporalOp.HABIT)),
         tuple(TemporalOp),
     ]
@@ -60,7 +62,7 @@ def labelled(key: TemporalKey) -> TemporalOp:
     said = key.arg.split()
     if key.op not in (TemporalOp.BEFORE, TemporalOp.AFTER, TemporalOp.WHILE):
         return key.op
-    if "last" in said:
+    if any(a == "last" and b not in CALENDAR for a, b in itertools.pairwise([*said, ""])):
         return TemporalOp.LAST
     if "first" in said:
         return TemporalOp.FIRST
@@ -221,7 +223,7 @@ def _opened(reading: Reading, i: int) -> tuple[TemporalOp | None, int]:
         acts = verb_at < len(words) and words[verb_at].tag in ("VBD", "VBZ", "VBP", "MD", "RB")
         if acts and (pronoun or (named is not None and named.start == begin)):
             return TemporalOp.WHILE, begin
-    return CLAUSES.get(lowers[i]), i + 1
+    return (None if words[i].tag in NOUN_TAGS else CLAUSES.get(lowers[i])), i + 1  # 'at the till'
 
 
 def _closes(reading: Reading, begin: int, k: int) -> bool:
@@ -255,6 +257,8 @@ def _simple(reading: Reading, i: int) -> Mention | None:
     if (word == "before" and bare) or (word == "originally" and lowers[i + 1 : i + 2] != ("from",)):
         event = EventKey(kinds=("moved", "disappeared"))
         return Mention(TemporalKey(op=TemporalOp.BEFORE, arg="it was moved or taken", event=event), i, i + 1)
+    if lowers[i : i + 2] == ("most", "recent") and lowers[i + 2 : i + 3] and lowers[i + 2] in VISITS:
+        return Mention(TemporalKey(op=TemporalOp.LAST, arg=lowers[i + 2]), i, i + 3)
     if lowers[i : i + 2] in (("most", "recently"), ("most", "recent")) or word in ("lately", "previously"):
         return Mention(TemporalKey(op=TemporalOp.LAST), i, i + (2 if word == "most" else 1))
     if _used_to(reading, i):
@@ -309,6 +313,8 @@ def _first_last(reading: Reading, i: int) -> Mention | None:
         op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
         arg = reading.said(i, phrase.end) if phrase is not None else word
         return Mention(TemporalKey(op=op, arg=arg, rank=rank), i, i + 1)
+    if word == "last" and lowers[i + 1 : i + 2] == ("one",) and "did" in lowers:
+        return Mention(TemporalKey(op=TemporalOp.LAST, arg="one"), i, i + 1)
     if word == "last" and lowers[i + 1 : i + 2] == ("you",):  # 'last you looked'
         return Mention(
             TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, len(lowers))), i, min(i + 3, len(lowers))

@@ -37,6 +37,7 @@ def mended(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
     """Tags that a small model gets wrong in questions, put right by what the words around them ask for."""
     right = [replace(w, tag="NN") if _is_nominal(tokens, w) or _is_no_verb(tokens, w) else w for w in tokens]
     right = [replace(w, tag="NN") if _is_container(tokens, w) else w for w in right]
+    right = [replace(w, tag="VBZ") if _is_short_is(tokens, w) else w for w in right]
     right = [replace(w, tag="NNS") if w.tag == "VBZ" and w.dep in NOMINAL else w for w in right]
     listed = [w.tag in ("NN", "VBG") and w.dep == "amod" and tokens[w.i + 1].lower == "," for w in tokens[:-1]]
     right = [
@@ -68,6 +69,12 @@ def _is_container(tokens: tuple[Word, ...], word: Word) -> bool:
     """'what colour is the soda can': no modal, as nothing follows that it could govern."""
     closes = word.i + 1 == len(tokens) or tokens[word.i + 1].tag in (".", ",", "IN", ":")
     return word.tag == "MD" and word.lower == "can" and word.i > 0 and closes
+
+
+def _is_short_is(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'where is the cat's hiding' is no possessive: 's before what is done."""
+    doing = word.i + 1 < len(tokens) and tokens[word.i + 1].tag == "VBG"
+    return word.tag == "POS" and doing and (word.i + 2 == len(tokens) or tokens[word.i + 2].tag not in MODIFIER_TAGS)
 
 
 def _is_listed(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -103,7 +110,7 @@ def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
         return -1
     for k in range(do + 3, closes):  # 'does the art in the hallway show', 'did the mural change colour'
         verbal = tokens[k].lower in VERBISH and tokens[k].tag == "NN" and tokens[k - 1].tag in NOUN_TAGS | {"JJ"}
-        if verbal and (k + 1 == closes or tokens[k + 1].tag in NOUN_TAGS | DETERMINER_TAGS):
+        if verbal and (k + 1 == closes or tokens[k + 1].tag in NOUN_TAGS | DETERMINER_TAGS | {"IN"}):
             return k
     last = end - 1
     nouns = sum(t.tag in NOUN_TAGS or lexicon.exact_kind(t.lower) is not None for t in tokens[do + 1 : end])

@@ -185,6 +185,18 @@ Am I in the bedroom? | verify location | | |
 Is the sink behind me attached to the wall or is it standing by itself? | choose sink other | target behind ego | |
 Is the toilet seat up or down to my left? | choose toilet seat other | target left_of ego | |
 Where have the shredder and the laminator been? | locate shredder and laminator | | |
+What's the nearest thing to me that I could sit on? | identify | | distance min ego |
+The biscuits on the top shelf, how many are left? | count biscuit | target on top shelf | |
+What's between me and the exit? | identify | target between ego exit | |
+How far off the ground is the lowest branch? | distance branch | | height min - |
+Which side of the bed is the lamp on? | direction lamp | | |
+What was the smallest of the boxes? | identify box | | size min - |
+Were the bins full when the lorry came past last Tuesday? | verify bin fullness | | | while
+What's the temperature in the greenhouse? | attribute greenhouse temperature | | |
+From where I'm sitting, what's on the far side of the hedge? | identify | target across_from hedge | |
+Am I right that the car wasn't red? | verify car color | | |
+Is the till always left unlocked overnight? | verify till openness | | | habit
+On your most recent round the lid was shut, right? | verify lid openness | | | last
 Are there as many forks as knives on the table? | compare fork other | knife on table; target on table | |
 """
 
