@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import StoreError
@@ -114,3 +117,30 @@ def test_a_read_only_memory_drops_nothing(tmp_path: Path, make_robot: Any, thing
     reader = open_library(tmp_path / "a.db", replace(CONFIG, history_days=1e-9), read_only=True)
     with reader as library, pytest.raises(StoreError, match="read-only"):
         library.keep_history()
+
+
+@given(per_frame=st.sampled_from([20, 60, 150]), period_s=st.floats(1.0, 40.0), seed=st.integers(0, 99))
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_the_rate_history_keeps_to_its_budget_and_entries_to_the_world(
+    tmp_path_factory: pytest.TempPathFactory, make_robot: Any, thing: Any, per_frame: int, period_s: float, seed: int
+) -> None:
+    """Of 15,000 sightings of 150 things, so many a frame, as long a time as that takes: 1 MB, and one entry a thing."""
+    robot, rng = make_robot(), np.random.default_rng(seed)
+    world = [thing(f"kind {n % 30}", (1.0 + n % 10, n // 10 - 7.0, 0.5)) for n in range(150)]
+    path = tmp_path_factory.mktemp("budget") / "a.db"
+    with open_library(path, replace(CONFIG, history_mb=1)) as library:
+        for number in range(15_000 // per_frame):
+            seen = [world[n] for n in sorted(rng.permutation(150)[:per_frame].tolist())]
+            library.ingest(robot.frame(100 + number * period_s, *seen))
+            dropped_all(library) if number % 10 == 0 else None
+            assert number % 10 or library.used_bytes() <= 1_000_000 or library.history_exceeds
+        dropped_all(library)
+        rows: Any = library.info()["rows"]
+        gone: Any = library.info()["dropped"]
+        assert rows["observation"] + gone["observations"] == 15_000 // per_frame * per_frame
+        assert (
+            len(library.entries()) == 150 and sum(e.count for e in library.entries()) == 15_000 // per_frame * per_frame
+        )
+        minute = 60 / period_s * per_frame + 2 * per_frame  # what must stay
+        assert library.used_bytes() <= 1_000_000 or rows["observation"] <= minute
+        assert library.history_exceeds == (library.used_bytes() > 1_000_000)
