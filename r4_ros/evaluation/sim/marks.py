@@ -12,6 +12,8 @@ from r4_ros.evaluation.sim.cases import SILENT, Case, Want
 from r4_ros.evaluation.sim.truth import Truth
 
 CITED_M = 0.5
+SURFACE_M = 0.05
+"""A place on the surface of a thing is its place: of what was seen from one side, nobody knows how deep it is."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def _is_place(value: Any) -> bool:
 def _lies_in(place: tuple[float, ...], want: Want) -> bool:
     if want.centre is None or want.extent is None:
         return False
-    inside = all(abs(p - c) <= e / 2 for p, c, e in zip(place, want.centre, want.extent, strict=True))
+    inside = all(abs(p - c) <= e / 2 + SURFACE_M for p, c, e in zip(place, want.centre, want.extent, strict=True))
     return inside or math.dist(place, want.centre) <= want.tolerance
 
 
