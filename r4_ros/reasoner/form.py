@@ -159,8 +159,9 @@ def _where(reading: Reading, begin: int, start: int, end: int) -> Ask:
     lemmas = [reading.words[k].lemma for k in range(start, end)]
     own = [k for k in range(begin, end) if lowers[k] in ("left", "right", "front", "behind")]
     if "or" in lowers[begin:end] and len(own) > 1:  # 'left or right of me, where is the couch'
-        choices, first = _choices(reading, begin, lowers.index(",", begin) if "or" in lowers[begin:start] else end)
-        return Ask(Form.CHOOSE, min(start, first), start + 1, choices=choices, chosen_from=first)
+        choices, first = _choices(reading, begin, start if "or" in lowers[begin:start] else end)
+        if choices:
+            return Ask(Form.CHOOSE, min(start, first), start + 1, choices=choices, chosen_from=first)
     if "relative" in lemmas or lowers[end - 2 : end] in (("from", "me"), ("from", "you"), ("from", "here")):
         return Ask(Form.DIRECTION, start, start + 1)
     asker = next((k for k in range(start + 1, min(start + 4, end)) if lowers[k] in ("i", "we")), -1)

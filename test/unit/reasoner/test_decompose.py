@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from r4_ros.core.errors import UnsupportedQuestion
 from r4_ros.reasoner.decompose import plan
@@ -334,6 +337,22 @@ def test_plain_questions_leave_nothing_over(question: str) -> None:
 def test_no_question_is_unsupported(text: str) -> None:
     with pytest.raises(UnsupportedQuestion):
         plan(text)
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data(), joint=st.sampled_from(["", ",", " or", " and", ".", "?", " -", ":"]))
+def test_torn_and_joined_questions_give_plans(data: st.DataObject, joint: str) -> None:
+    first, second = (data.draw(st.sampled_from(CASES))[0].split() for _ in range(2))
+    cut, rest = data.draw(st.integers(0, len(first))), data.draw(st.integers(0, len(second)))
+    text = " ".join([*first[:cut]]) + joint + " " + " ".join(second[rest:])
+    with suppress(UnsupportedQuestion):
+        made = plan(text)
+        assert signature(made)["form"] == made.form.value
+
+
+@pytest.mark.parametrize("text", ["left or right where is the cup", "the cup left or right or not where is it"])
+def test_alternatives_without_a_comma_give_plans(text: str) -> None:
+    assert plan(text).form in (Form.CHOOSE, Form.LOCATE)
 
 
 QUESTIONS = Path(__file__).resolve().parents[4] / "shared" / "data" / "questions.jsonl"
