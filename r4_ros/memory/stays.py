@@ -36,7 +36,7 @@ from r4_ros.core.model import (
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.codec import single
-from r4_ros.memory.turns import Turn, averaged, kept, normal, turns_of
+from r4_ros.memory.turns import Turn, around, averaged, kept, normal, turns_of
 
 _UNKNOWN_VARIANCE = 0.05**2
 _LEAST_VARIANCE = 0.01**2
@@ -199,6 +199,8 @@ def _turned(stay: Stay, seen: Seen, box: Box, context: FrameContext) -> Turn | N
         return None
     if known is not None:
         known = normal((known[0] + yaw_of(context.box(stay).pose.orientation), *known[1:]))
+        if view is None and seen.whole:
+            view = around(known[0], seen.extent)
     x, y = seen.centre[0] - context.sensor[0], seen.centre[1] - context.sensor[1]
     far = max(math.hypot(x, y), 1e-9)
     share = max(1 / (stay.whole + 1), _LEAST_GAIN)

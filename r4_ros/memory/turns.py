@@ -62,6 +62,12 @@ def averaged(known: Turn | None, seen: Turn | None, share: float, sight: tuple[f
     return normal((yaw, sides[0], sides[1]))
 
 
+def around(yaw: float, extent: Vec3) -> Turn:
+    """What an aligned box takes in a frame turned by ``yaw``: so a view in which nothing was askew speaks against it."""
+    c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
+    return yaw, extent[0] * c + extent[1] * s, extent[0] * s + extent[1] * c
+
+
 def kept(turn: Turn | None, extent: Vec3) -> Turn | None:
     """The turn as it is stored, in float32, beside an aligned box; None where the two don't go together."""
     return unpack_turn(pack_turn(turn)) if turn is not None and _fits(turn, extent) else None
@@ -70,9 +76,8 @@ def kept(turn: Turn | None, extent: Vec3) -> Turn | None:
 def _fits(turn: Turn, extent: Vec3) -> bool:
     """Whether an aligned box of that extent goes with the turned one, and is clearly larger."""
     yaw, length, width = turn
-    c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
-    around = length * c + width * s, length * s + width * c
-    like = all(abs(a - e) <= LIKE * max(a, e) + TOLERANCE_M for a, e in zip(around, extent[:2], strict=True))
+    bounds = around(yaw, (length, width, 0.0))[1:]
+    like = all(abs(a - e) <= LIKE * max(a, e) + TOLERANCE_M for a, e in zip(bounds, extent[:2], strict=True))
     return like and length * width <= CLEARLY * extent[0] * extent[1]
 
 

@@ -80,6 +80,17 @@ def test_a_turn_that_does_not_go_with_the_size_any_more_is_dropped(memory: Any, 
     assert shown(memory)[0] == pytest.approx(0, abs=0.1)
 
 
+def test_most_views_decide_whether_it_is_turned_at_all(memory: Any, robot: Any, thing: Any) -> None:
+    """A plate is as wide turned as not; once in a while a view of it takes it for a rectangle that stands askew."""
+    plate, askew = thing("plate", (2, 0, 0.8), (0.42, 0.42, 0.03)), thing("plate", (2, 0, 0.8), (0.33, 0.26, 0.03))
+    for i in range(4):
+        memory.ingest(robot.frame(i, plate))
+    memory.ingest(turned(robot.frame(4, askew), 38))
+    for i in range(5, 12):
+        memory.ingest(robot.frame(i, plate))
+    assert shown(memory)[0] == pytest.approx(0, abs=0.1)
+
+
 def test_a_thing_that_was_moved_stands_as_it_was_seen_last(memory: Any, robot: Any, thing: Any) -> None:
     chair = thing("chair", (2, -1, 0.4), (0.9, 0.4, 0.8), more={"track_id": "1"})
     memory.ingest(turned(robot.frame(0, chair), 35))
