@@ -63,7 +63,7 @@ def averaged(known: Turn | None, seen: Turn | None, share: float, sight: tuple[f
 
 
 def around(yaw: float, extent: Vec3) -> Turn:
-    """What an aligned box takes in a frame turned by ``yaw``: so a view in which nothing was askew speaks against it."""
+    """What an aligned box takes in a frame turned by ``yaw``: so a view with nothing askew speaks against the turn."""
     c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
     return yaw, extent[0] * c + extent[1] * s, extent[0] * s + extent[1] * c
 
