@@ -17,7 +17,17 @@ from r4_ros.core.geometry import inside_polygon
 from r4_ros.core.model import NS_PER_S, Box, Pose, Vec3
 from r4_ros.evaluation.sim.surfaces import Surface, surface_under
 
-MIXED = ("wall clock", "alarm clock", "umbrella", "washing machine", "keys", "keyboard", "toothbrush cup", "soap")
+MIXED = (
+    "globe",
+    "wall clock",
+    "alarm clock",
+    "umbrella",
+    "washing machine",
+    "keys",
+    "keyboard",
+    "toothbrush cup",
+    "soap",
+)
 """Of several colours: people wouldn't agree on one."""
 CLEAR_PIXELS = 80
 CLEAR_FRAMES = 4
