@@ -47,18 +47,21 @@ class Storing:
         return done
 
     def _one_by_one(self, taken: list[tuple[str, Any]]) -> list[Stored]:
-        done = []
-        for agent, message in taken:
+        if self._must_open:
             try:
-                if self._must_open:
-                    self._anew()
-                    self._must_open = ""
-                done.append(self._stored(agent, message))
-            except Exception as error:
-                if isinstance(error, StoreOutdated):
-                    self._must_open = str(error)
-                done.append(Stored(message, error=error))
-        return done
+                self._anew()
+            except Exception as error:  # tried again with the next frames
+                return [Stored(message, error=error) for _, message in taken]
+            self._must_open = ""
+        return [self._alone(agent, message) for agent, message in taken]
+
+    def _alone(self, agent: str, message: Any) -> Stored:
+        try:
+            return self._stored(agent, message)
+        except Exception as error:
+            if isinstance(error, StoreOutdated):
+                self._must_open = str(error)
+            return Stored(message, error=error)
 
     def _stored(self, agent: str, message: Any) -> Stored:
         """Store one frame record; what is wrong with it itself is told, anything else is raised."""
