@@ -179,9 +179,12 @@ def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
 
 
 def _doing(reading: Reading, start: int, end: int) -> bool:
-    lemmas = [reading.words[k].lemma for k in range(start, end)]
     lowers = reading.lowers[start:end]
     asks = len(lowers) > 1 and lowers[1] in AUXILIARIES - {"has", "have", "had"}
     able = lowers[1:2] in (("can",), ("could",))  # 'what can I do', but 'what can I do my homework on'
-    does = ("do" in lemmas[2:] or lowers[-2:] == ("up", "to")) and (not able or lowers[-1] == "do")
+    done = any(
+        w.lemma == "do" and reading.lowers[w.i + 1 : w.i + 2] not in (("n't",), ("not",))
+        for w in reading.words[start + 2 : end]
+    )
+    does = (done or lowers[-2:] == ("up", "to")) and (not able or lowers[-1] == "do")
     return (asks and (does or "doing" in lowers)) or bool({"happened", "happening"} & set(lowers))

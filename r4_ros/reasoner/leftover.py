@@ -65,7 +65,9 @@ def _beyond(sketch: Sketch) -> str:
     """What lies ahead, who owns things, what robots did: nothing of that was seen."""
     lowers = sketch.reading.lowers[sketch.begin : sketch.end]
     pairs = list(zip(lowers, (*lowers[1:], ""), strict=True))
-    if "tomorrow" in lowers or any(a in ("will", "'ll", "shall") and b != "you" for a, b in pairs):
+    looks = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]} & (asking.SEE_LEMMAS | {"look", "face"})
+    asked = ("you", "i") if looks else ("you",)  # 'turning round, what will I see'
+    if "tomorrow" in lowers or any(a in ("will", "'ll", "shall") and b not in asked for a, b in pairs):
         return "what will be isn't in this memory: it knows what was seen"
     of_itself = any(m.clause < 0 and m.key.event is not None for m in sketch.mentions)
     if of_itself and (sketch.target is None or lexicon.is_anything(sketch.target.noun)):

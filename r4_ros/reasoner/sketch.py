@@ -111,6 +111,7 @@ def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for i, word in enumerate(reading.lowers):
         opens = word in IMAGINING and reading.lowers[i + 1 : i + 2] in (("i",), ("you",), ("that",), ("yourself",))
+        opens = opens and not any(w.lemma in ("want", "wish", "need") for w in reading.words[i : i + 4])
         opens = opens and any(w.lemma in STANCES and w.tag != "VBD" for w in reading.words[i : i + 6])
         opens = opens or (i == 0 and "," in reading.lowers and (word == "from" or _stands(reading, i)))
         if opens and not any(a <= i < b for a, b in spans):

@@ -184,6 +184,8 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return Place(relation, i, far.end, ego=True, other=far) if far is not None else None
     if lowers[j] in EGO_WORDS and relation not in (R.IN, R.ON, R.THROUGH, R.ALONG):
         return Place(relation, i, j + 1, ego=True)
+    if lowers[j] in ("my", "your") and lowers[j + 1 : j + 2] in (("position",), ("location",), ("spot",)):
+        return Place(relation, i, j + 2, ego=True)
     phrase = reading.phrase_at(j)
     if phrase is None or phrase.start not in (j, j - 1) or phrase.head in masked:
         return None
@@ -225,7 +227,8 @@ def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
     if word.lower == "into" and head.lemma in TURNING:
         return True
     before = reading.words[i - 1].lemma if i else ""
-    if word.dep == "prt" or (word.lower == "on" and before in ABSTRACTLY_ON):
+    particle = word.dep == "prt" and reading.lowers[i + 1 : i + 2] != ("from",)
+    if particle or (word.lower == "on" and before in ABSTRACTLY_ON):
         return True
     if word.lower in ("at", "in") and head.i == i - 1 and head.tag == "JJ" and head.dep in ("acomp", "amod"):
         return head.lower in ABILITIES
@@ -367,7 +370,8 @@ def _rooms(reading: Reading, masked: frozenset[int], read: frozenset[int]) -> li
         subject = lexicon.is_room(phrase.noun) or (
             kind not in (None, "person") and reading.words[phrase.head].dep == "nsubj"
         )
-        if holds and subject and have >= 0 and reading.words[have].tag in ("VB", "VBP"):
+        compares = "same" in reading.lowers[have : have + 3]
+        if holds and subject and have >= 0 and not compares and reading.words[have].tag in ("VB", "VBP"):
             relation = R.AROUND if kind in SAT_AT and _seats(reading) else R.IN
             found.append(Place(relation, phrase.start, phrase.end, anchor=phrase))
         left = reading.lowers[phrase.start - 1 : phrase.start] == ("from",) and lexicon.is_room(phrase.noun)

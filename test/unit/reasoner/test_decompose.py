@@ -200,6 +200,10 @@ From where I'm sitting, what's on the far side of the hedge? | identify | target
 Am I right that the car wasn't red? | verify car color | | |
 Is the till always left unlocked overnight? | verify till openness | | | habit
 On your most recent round the lid was shut, right? | verify lid openness | | | last
+What is hanging on the wall across from me? | identify | target attached_to wall; wall across_from ego | |
+Is the lamp above my position on or off? | choose lamp power | target above ego | |
+Which direction should I go if I want to sit down? | navigate | | |
+Turning back, what will I see on the shelf? | identify | target behind ego; target on shelf | |
 Are there as many forks as knives on the table? | compare fork other | knife on table; target on table | |
 """
 
@@ -327,7 +331,14 @@ def test_what_finds_no_place_in_a_plan_is_refused(question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["where is the mug", "what is on the table", "which way should I go to get the box"]
+    "question",
+    [
+        "where is the mug",
+        "what is on the table",
+        "which way should I go to get the box",
+        "which direction should I go if I want to sit down",
+        "turning back, what will I see on the shelf",
+    ],
 )
 def test_plain_questions_leave_nothing_over(question: str) -> None:
     assert plan(question).unsupported == ""
