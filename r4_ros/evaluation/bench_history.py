@@ -4,16 +4,13 @@ The clock is simulated. Of each day some minutes are driven at full rate, and th
 shorter than a day; so trail, anchors and observations have the proportions of a whole day. What is the same however
 long a day is (the newest 4,096 views with their depth, an empty database) comes on top. With whole days, views are
 settled long before their frames' history goes; with many minutes a day here it is the other way round, and frames stay.
-
-Or whole days are driven, with one frame every so many seconds: then every frame has an anchor and a view of its own, so
-that what stays for good grows as by a day's real length in time, and the observations are as many fewer.
 """
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,15 +32,9 @@ _THINGS = 200
 _ALWAYS_MB = 3
 
 
-def bench_history(
-    days: int, minutes: int, budget_mb: int, say: Callable[[str], None], every_s: float = 0.0
-) -> dict[str, Any]:
-    """Drive so many minutes on each of so many days, with a budget for whole days of ``budget_mb``.
-
-    ``every_s``: whole days with a frame each so many seconds instead (0: not so).
-    """
-    stamps = _stamps(minutes, every_s)
-    share = len(stamps) / FRAMES_PER_S / _DAY_S
+def bench_history(days: int, minutes: int, budget_mb: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """Drive so many minutes on each of so many days, with a budget for whole days of ``budget_mb``."""
+    share = minutes * _MINUTE_S / _DAY_S
     budget = _ALWAYS_MB + max(1, round(budget_mb * share))
     config = replace(MemoryConfig(), history_mb=budget, history_days=0.0, writer_silence_s=0.0)
     largest = on_disk = 0
@@ -52,7 +43,7 @@ def bench_history(
         with open_library(path, config) as library:
             for day in range(days):
                 say(f"day {day + 1} of {days}")
-                used = _drive(library, day, stamps)
+                used = _drive(library, day, minutes)
                 disk = path.stat().st_size
                 largest, on_disk = max(largest, used), max(on_disk, disk)
             rows: Any = library.info()["rows"]
@@ -60,7 +51,7 @@ def bench_history(
         store = SqliteStore(path)
         pruned = store.prune()
         store.close()
-    seen = days * len(stamps) * PER_FRAME
+    seen = days * minutes * _MINUTE_S * FRAMES_PER_S * PER_FRAME
     return {
         "days": days,
         "observations_per_s": FRAMES_PER_S * PER_FRAME,
@@ -78,17 +69,10 @@ def bench_history(
     }
 
 
-def _stamps(minutes: int, every_s: float) -> list[int]:
-    """Of a day's frames, in ns since it began."""
-    if every_s:
-        return [round(n * every_s * NS_PER_S) for n in range(math.ceil(_DAY_S / every_s))]
-    return [n * NS_PER_S // FRAMES_PER_S for n in range(minutes * _MINUTE_S * FRAMES_PER_S)]
-
-
-def _drive(library: Library, day: int, stamps: Sequence[int]) -> int:
-    """One day's driving; gives the largest size in use, in bytes, with history dropped every five frames."""
+def _drive(library: Library, day: int, minutes: int) -> int:
+    """One day's driving; gives the largest size in use, in bytes, with history dropped once a second."""
     largest = 0
-    for number, frame in enumerate(_frames(day, stamps)):
+    for number, frame in enumerate(_frames(day, minutes)):
         library.ingest(frame)
         if number % FRAMES_PER_S == 0:
             library.keep_history()
@@ -96,12 +80,12 @@ def _drive(library: Library, day: int, stamps: Sequence[int]) -> int:
     return largest
 
 
-def _frames(day: int, stamps: Sequence[int]) -> Iterator[Frame]:
+def _frames(day: int, minutes: int) -> Iterator[Frame]:
     rng = np.random.default_rng(day)
     angles = np.arange(_THINGS) / _THINGS
-    for number, since_ns in enumerate(stamps):
-        stamp_ns = (_START_S + day * _DAY_S) * NS_PER_S + since_ns
-        turn = since_ns / NS_PER_S * _SPEED / (2 * math.pi * _RADIUS_M) % 1.0
+    for number in range(minutes * _MINUTE_S * FRAMES_PER_S):
+        stamp_ns = (_START_S + day * _DAY_S) * NS_PER_S + number * NS_PER_S // FRAMES_PER_S
+        turn = number / FRAMES_PER_S * _SPEED / (2 * math.pi * _RADIUS_M) % 1.0
         ahead = np.argsort((angles - turn) % 1.0)[:PER_FRAME]
         yield _frame(day, number, stamp_ns, turn, ahead.tolist(), rng.normal(0, 0.01, (PER_FRAME, 3)))
 
