@@ -95,8 +95,11 @@ def is_zombie(pid: int) -> bool:
         return True
 
 
-def test_one_memory_serves_two_robots(start: Start, tmp_path: Path) -> None:
-    memory = up(start, "--only", "memory", "--agents", "alice", "--agents", "bob", "--db", "fleet.db")
+@pytest.mark.parametrize("kind", ["file", "server"])
+def test_one_memory_serves_two_robots(start: Start, tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
+    """Their frames have the same names. The memory lies in a file, or in PostgreSQL."""
+    db = "fleet.db" if kind == "file" else request.getfixturevalue("postgres_server").database()
+    memory = up(start, "--only", "memory", "--agents", "alice", "--agents", "bob", "--db", db)
     robots = [
         up(start, "--only", "perception", "--namespace", name, "--memory-namespace", "/") for name in ("alice", "bob")
     ]
@@ -114,7 +117,7 @@ def test_one_memory_serves_two_robots(start: Start, tmp_path: Path) -> None:
     assert (played.frames, played.acked) == (6, 6)
     for process in (*robots, memory):
         assert process.stop(signal.SIGINT) == 0
-    with open_library(tmp_path / "fleet.db", MemoryConfig(), read_only=True) as library:
+    with open_library(tmp_path / db if kind == "file" else db, MemoryConfig(), read_only=True) as library:
         assert library.agents() == ["alice", "bob"]
         assert [(e.agent_id, e.label, e.count) for e in library.entries()] == [("alice", "cup", 3), ("bob", "cup", 3)]
 
