@@ -247,7 +247,7 @@ class Zones:
     def _rows(self, zones: Slots, sides: Sides | None, narrow: Narrow) -> Slots:
         """The slots in some zones that fit; ``sides`` [6], or of each zone [n, 6].
 
-        What lies too far along x is left out first; the rest is compared row by row.
+        What lies too far along x and y is left out first; the rest is compared row by row.
         """
         first, last = narrow.most_times()
         if sides is None:
@@ -255,7 +255,8 @@ class Zones:
             fit &= self._times[zones, 1] <= last
         else:
             fit = self._sides[zones, 0] <= sides[..., 0, None]
-            fit &= self._sides[zones, 3] <= sides[..., 3, None]
+            for side in (3, 1, 4):
+                fit &= self._sides[zones, side] <= sides[..., side, None]
         at = np.flatnonzero(fit)
         which, column = at >> _ZONE_BITS, at & (ZONE - 1)
         zone = zones[which]
@@ -265,7 +266,7 @@ class Zones:
             at = 6 * ZONE * zone + column
             kept = times[(zone << _ZONE_BITS + 1) + column] <= first
             kept &= times[(zone << _ZONE_BITS + 1) + column + ZONE] <= last
-            for side in (1, 4, 2, 5):
+            for side in (2, 5):
                 kept &= flat[at + side * ZONE] <= (sides[side] if sides.ndim == 1 else sides[which, side])
             rows = rows[kept]
         if narrow.agents is not None and (self._least_agent[zones] < self._most_agent[zones]).any():
