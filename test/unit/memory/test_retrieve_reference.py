@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import bounds, yaw_of
 from r4_ros.core.model import (
     Entry,
     EntryState,
@@ -25,13 +25,18 @@ from r4_ros.core.model import (
     SpatialConstraint,
     TemporalConstraint,
     TemporalKind,
+    Visibility,
 )
 from r4_ros.memory.library import Library, open_library
+from test.support import plain_reading as plain
 
 S = 1_000_000_000
 END = 40
 LABELS = ("mug", "chair", "plate", "book")
 ROOM = Region("room", ((0.0, -2.0), (4.0, -2.0), (4.0, 3.0), (0.0, 3.0)), 0.0, 1.5)
+HALL = Region("hall", ((4.0, -4.0), (7.0, -4.0), (7.0, 4.0), (4.5, 4.0)), 0.0, 3.0)
+NEIGHBOURS = ("between", "near", "next_to", "at", "around", "side", "across_from", "along")
+"""Relations that don't reach through walls."""
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +53,18 @@ def fill(library: Library, make_robot: Any, thing: Any, folder_seed: int) -> Non
     if library.agents():
         return
     rng = random.Random(folder_seed)
-    library.set_regions([ROOM])
+    library.set_regions([ROOM, HALL])
     robots = [make_robot(agent, map_id=f"map of {agent}") for agent in ("r1", "r2")]
     things = [
         thing(
             rng.choice(LABELS),
             (rng.uniform(-3, 6), rng.uniform(-4, 4), rng.uniform(0.1, 2)),
-            (rng.uniform(0.1, 0.9),) * 3,
+            (rng.uniform(0.1, 1.9), rng.uniform(0.1, 0.9), rng.uniform(0.1, 0.9)),
+        ).seen(
+            attributes=(("color", rng.choice(["red", "blue"])),),
+            visibility=rng.choice([Visibility.VISIBLE, Visibility.TRUNCATED, Visibility.OCCLUDED]),
         )
-        for _ in range(12)
+        for _ in range(14)
     ]
     for step in range(END * 2):
         robot = robots[step % 2]
@@ -81,44 +89,98 @@ temporal = st.builds(
     times,
     times,
 )
-poses = st.builds(
-    lambda x, y, yaw: Pose((x, y, 0.5), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2))),
-    st.floats(-3, 6),
-    st.floats(-4, 4),
-    st.floats(-3, 3),
+
+
+def _pose(x: float, y: float, z: float, q: tuple[float, ...]) -> Pose:
+    length = math.hypot(*q)
+    a, b, c, d = (v / length for v in q)
+    return Pose((x, y, z), (a, b, c, d))
+
+
+turns = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: math.hypot(*q) > 0.1)
+poses = st.builds(_pose, st.floats(-3, 8), st.floats(-4, 4), st.floats(0, 2), turns)
+level = st.builds(
+    lambda pose, yaw: Pose(pose.position, (0.0, 0.0, math.sin(yaw), math.cos(yaw))), poses, st.floats(0, 3)
 )
-spatial = st.one_of(
+limits = {"min_distance": st.sampled_from([0.0, 0.0, 0.5]), "max_distance": st.sampled_from([0.0, 2.0, 4.0])}
+sides = st.floats(0.3, 9.0)
+numbers = st.lists(st.integers(0, 60), min_size=1, max_size=8)
+of_place = st.one_of(
     st.builds(
         SpatialConstraint,
         st.sampled_from(["near", "within"]),
         st.just(Reference.POINT),
         pose=poses,
-        min_distance=st.sampled_from([0.0, 0.5]),
-        max_distance=st.sampled_from([0.0, 2.0, 4.0]),
+        negate=st.booleans(),
+        **limits,
+    ),
+    st.builds(
+        SpatialConstraint,
+        st.just("in"),
+        st.just(Reference.BOX),
+        pose=poses,
+        extent=st.tuples(sides, sides, sides),
         negate=st.booleans(),
     ),
     st.builds(
         SpatialConstraint,
-        st.sampled_from(["left_of", "right_of", "in_front_of", "behind"]),
-        st.just(Reference.POSE),
-        pose=poses,
+        st.sampled_from(["in", "near"]),
+        st.just(Reference.POLYGON),
+        polygon=st.sampled_from([((-3.0, -3.0), (6.0, -1.0), (1.0, 0.5), (2.0, 4.0)), ROOM.polygon]),
+        z_min=st.floats(-1, 1),
+        z_max=st.floats(1.1, 2.5),
         negate=st.booleans(),
     ),
     st.builds(
-        SpatialConstraint, st.just("in"), st.just(Reference.REGION), region=st.just("room"), negate=st.booleans()
+        SpatialConstraint,
+        st.sampled_from(["in", "near"]),
+        st.just(Reference.REGION),
+        region=st.sampled_from(["room", "hall"]),
+        negate=st.booleans(),
     ),
 )
+from_pose = st.one_of(
+    st.builds(
+        SpatialConstraint,
+        st.sampled_from(["left_of", "right_of", "in_front_of", "behind"]),
+        st.just(Reference.POSE),
+        pose=level,
+        negate=st.booleans(),
+    ),
+    st.builds(
+        SpatialConstraint,
+        st.sampled_from(["in_view", "in_cone", "beyond"]),
+        st.just(Reference.POSE),
+        pose=poses,
+        horizontal_fov=st.floats(0.2, 6.0),
+        vertical_fov=st.floats(0.2, 6.0),
+        negate=st.booleans(),
+    ),
+)
+of_entries = st.builds(
+    SpatialConstraint,
+    st.sampled_from([*plain.RELATIONS, "between"]),
+    st.just(Reference.ENTRIES),
+    entry_ids=numbers,
+    other_entry_ids=numbers,
+    negate=st.booleans(),
+    **limits,
+)
+spatial = st.one_of(of_place, from_pose, of_entries)
 queries = st.builds(
     Query,
     labels=st.sampled_from([(), ("mug",), ("CHAIR", "book")]),
     exclude_labels=st.sampled_from([(), (), ("plate",)]),
+    attributes=st.sampled_from([(), (), (), (("Color", "RED"),)]),
+    visibilities=st.sampled_from([(), (), (), (Visibility.VISIBLE, Visibility.OCCLUDED)]),
+    order_from=st.builds(SpatialConstraint, st.just("within"), st.just(Reference.POSE), pose=level),
     spatial=st.lists(spatial, max_size=2).map(tuple),
     temporal=st.lists(temporal, max_size=2).map(tuple),
     agents=st.sampled_from([(), ("r1",), ("r1", "r2")]),
     states=st.sampled_from([(), (), (EntryState.PRESENT,), (EntryState.GONE, EntryState.UNKNOWN)]),
     at_ns=st.one_of(st.none(), times.filter(lambda t: t >= 0)),
     now_ns=st.one_of(st.none(), times.filter(lambda t: t >= 0)),
-    order=st.sampled_from([Order.SCORE, Order.LAST_SEEN, Order.HIGHEST]),
+    order=st.sampled_from(list(Order)),
     limit=st.sampled_from([2, 50]),
 )
 
@@ -130,23 +192,63 @@ def test_retrieval_equals_a_plain_reading(
 ) -> None:
     library = bases[number]
     fill(library, make_robot, thing, number)
+    query = named(query, [e.entry_id for e in library.entries()])
     found = library.retrieve(query)
-    plain = Plain(library, query)
-    expected = plain.entries()
-    assert found.now_ns == plain.now
+    reading = Plain(library, query)
+    expected = {e.entry_id: e for e in reading.entries()}
+    assert found.now_ns == reading.now
     assert found.after_temporal == len(expected)
-    assert {e.entry_id for e in found.entries} <= {e.entry_id for e in expected}
+    assert {e.entry_id for e in found.entries} <= set(expected)
     assert len(found.entries) == min(query.limit, len(expected))
     if query.order != Order.SCORE:
-        key = plain.last_seen if query.order == Order.LAST_SEEN else plain.height
-        values = sorted((key(e) for e in expected), reverse=True)[: query.limit]
-        by_id = {e.entry_id: e for e in expected}
-        assert [key(by_id[e.entry_id]) for e in found.entries] == pytest.approx(values)
+        right = sorted(reading.key(e) for e in expected.values())[: query.limit]
+        assert [reading.key(expected[e.entry_id]) for e in found.entries] == pytest.approx(right)
     for evidence in found.entries:
-        entry = next(e for e in expected if e.entry_id == evidence.entry_id)
-        assert evidence.state == plain.state(entry)
-        assert evidence.last_seen == plain.last_seen(entry)
-        assert evidence.box.pose.position == pytest.approx(plain.box(entry)[2])
+        entry = expected[evidence.entry_id]
+        assert evidence.state == reading.state(entry)
+        assert evidence.last_seen == reading.last_seen(entry)
+        assert evidence.box.pose.position == pytest.approx(plain.centre(reading.box(entry)))
+
+
+@given(number=st.integers(0, 2), constraint=spatial, at_ns=st.one_of(st.none(), times.filter(lambda t: t >= 0)))
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_spatial_constraint_equals_a_plain_reading(
+    bases: list[Library], make_robot: Any, thing: Any, number: int, constraint: SpatialConstraint, at_ns: int | None
+) -> None:
+    library = bases[number]
+    fill(library, make_robot, thing, number)
+    query = named(Query(spatial=(constraint,), at_ns=at_ns, limit=100), [e.entry_id for e in library.entries()])
+    found = {e.entry_id for e in library.retrieve(query).entries}
+    assert found == {e.entry_id for e in Plain(library, query).entries()}
+
+
+@pytest.mark.parametrize("relation", [*plain.RELATIONS, "between"])
+def test_relations_of_all_to_each_equal_a_plain_reading(
+    bases: list[Library], make_robot: Any, thing: Any, relation: str
+) -> None:
+    rng = random.Random(relation)
+    for number, library in enumerate(bases):
+        fill(library, make_robot, thing, number)
+        reading = Plain(library, Query())
+        ids = [e.entry_id for e in reading.every]
+        for other in ids:
+            seconds = tuple(rng.sample(ids, 2)) if relation == "between" else ()
+            constraint = SpatialConstraint(relation, Reference.ENTRIES, (other,), seconds)
+            reading.query = Query(spatial=(constraint,), limit=100)
+            found = {e.entry_id for e in library.retrieve(reading.query).entries}
+            assert found == {e.entry_id for e in reading.entries()}
+
+
+def named(query: Query, ids: list[str]) -> Query:
+    """With the ids of entries instead of their numbers."""
+
+    def some(chosen: Any) -> tuple[str, ...]:
+        return tuple(ids[i % len(ids)] for i in chosen)
+
+    constraints = [
+        replace(c, entry_ids=some(c.entry_ids), other_entry_ids=some(c.other_entry_ids)) for c in query.spatial
+    ]
+    return replace(query, spatial=tuple(constraints))
 
 
 class Plain:
@@ -157,11 +259,12 @@ class Plain:
         newest = [library.newest_stamp(a) for a in query.agents or library.agents()]
         self.now = query.now_ns if query.now_ns is not None else max(newest)
         self.at = query.at_ns if query.at_ns is not None else self.now
-        self.placed = {p.entry_id: p for p in library.placed()}
+        self.every = library.entries()
+        self.boxes: dict[str, plain.PlainBox] = {}
         self.events = library.events()
 
     def entries(self) -> list[Entry]:
-        return [e for e in self.library.entries() if self.fits(e)]
+        return [e for e in self.every if self.fits(e)]
 
     def fits(self, e: Entry) -> bool:
         q = self.query
@@ -175,7 +278,12 @@ class Plain:
             return False
         if q.states and self.state(e) not in q.states:
             return False
-        return all(self.near(e, c) != c.negate for c in q.spatial) and all(self.then(e, c) for c in q.temporal)
+        if q.visibilities and e.visibility not in q.visibilities:
+            return False
+        has = {(a.name.casefold(), a.value.casefold()) for a in e.attributes}
+        if not all((name.casefold(), value.casefold()) in has for name, value in q.attributes):
+            return False
+        return all(self.holds(e, c) != c.negate for c in q.spatial) and all(self.then(e, c) for c in q.temporal)
 
     def present(self, e: Entry, t: int) -> bool:
         return any(p.start <= t < p.end for p in e.presence)
@@ -218,23 +326,87 @@ class Plain:
             for v in self.events
         )
 
-    def box(self, e: Entry) -> tuple[Any, Any, Any]:
-        stay = [s for s in e.stays if s.interval.start <= self.at][-1:] or [e.stays[0]]
-        box = self.library._index.box(stay[0])
-        return (*bounds(box), box.pose.position)
+    def box(self, e: Entry) -> plain.PlainBox:
+        if e.entry_id not in self.boxes:
+            self.boxes[e.entry_id] = self._box(e)
+        return self.boxes[e.entry_id]
 
-    def height(self, e: Entry) -> float:
-        return float(self.box(e)[2][2])
+    def _box(self, e: Entry) -> plain.PlainBox:
+        stay = ([s for s in e.stays if s.interval.start <= self.at] or [e.stays[0]])[-1]
+        anchor = self.library._index.anchors[stay.anchor_id].pose_in_map
+        frames = [(pose.position, pose.orientation) for pose in (stay.box.pose, anchor)]
+        return plain.placed(frames, stay.box.extent)
 
-    def near(self, e: Entry, c: SpatialConstraint) -> bool:
-        low, high, centre = self.box(e)
-        p = c.pose.position
-        if c.relation == "in":
-            return 0 <= centre[0] < 4 and -2 <= centre[1] < 3 and 0 <= centre[2] <= 1.5
-        if c.reference is Reference.POSE:
-            bearing = math.atan2(centre[1] - p[1], centre[0] - p[0]) - yaw_of(c.pose.orientation)
-            turn = {"in_front_of": 0, "left_of": 90, "behind": 180, "right_of": -90}[c.relation]
-            return math.cos(bearing - math.radians(turn)) >= 0.5
-        gap = math.dist(p, [min(max(v, a), b) for v, a, b in zip(p, low, high, strict=True)])
-        allowed = gap >= c.min_distance and (not c.max_distance or gap <= c.max_distance)
-        return allowed and (c.relation == "within" or gap <= 1)
+    def key(self, e: Entry) -> float:
+        """What the asked order goes by, ascending."""
+        box, order = self.box(e), self.query.order
+        pose = self.query.order_from.pose
+        if order in (Order.NEAREST, Order.FARTHEST):
+            return plain.gap(box, column(pose)) * (1 if order is Order.NEAREST else -1)
+        if order in (Order.LEFTMOST, Order.RIGHTMOST):
+            x, y, _ = plain.seen_from(pose.position, pose.orientation, plain.centre(box))
+            return math.atan2(y, x) * (-1 if order is Order.LEFTMOST else 1)
+        if order in (Order.LAST_SEEN, Order.FIRST_SEEN):
+            return -self.last_seen(e) if order is Order.LAST_SEEN else e.first_seen
+        if order in (Order.LARGEST, Order.SMALLEST):
+            return math.prod(plain.size(box)) * (-1 if order is Order.LARGEST else 1)
+        return plain.centre(box)[2] * (-1 if order is Order.HIGHEST else 1)
+
+    def holds(self, e: Entry, c: SpatialConstraint) -> bool:
+        box = self.box(e)
+        middle, (px, py, pz) = plain.centre(box), c.pose.position
+        if c.reference is Reference.ENTRIES:
+            return any(self.related(e, other, c) for other in self.referred(c.entry_ids))
+        if c.reference is Reference.POINT:
+            distance = plain.gap(box, ((px, py, pz), (px, py, pz)))
+            allowed = distance >= c.min_distance and (not c.max_distance or distance <= c.max_distance)
+            near = distance <= 1 and not walled([px, py], middle)
+            return allowed and (c.relation == "within" or near)
+        if c.reference is Reference.BOX:
+            local = plain.seen_from(c.pose.position, c.pose.orientation, middle)
+            return all(abs(v) <= side / 2 for v, side in zip(local, c.extent, strict=True))
+        if c.reference in (Reference.REGION, Reference.POLYGON):
+            region = Region("", c.polygon, c.z_min, c.z_max)
+            region = {"room": ROOM, "hall": HALL}.get(c.region, region)
+            if c.relation == "near":
+                return plain.to_polygon(region.polygon, *middle[:2]) <= 1
+            return plain.in_polygon(region.polygon, *middle[:2]) and region.z_min <= middle[2] <= region.z_max
+        local = plain.seen_from(c.pose.position, c.pose.orientation, middle)
+        if c.relation in ("in_view", "in_cone", "beyond"):
+            return plain.from_pose(c.relation, local, (c.horizontal_fov, c.vertical_fov))
+        degrees = {"in_front_of": 0, "left_of": 90, "behind": 180, "right_of": -90}[c.relation]
+        towards = math.cos(math.atan2(local[1], local[0]) - math.radians(degrees)) >= 0.5
+        return towards and not walled([px, py], middle)
+
+    def referred(self, ids: tuple[str, ...]) -> list[Entry]:
+        """Entries that were there at the time asked about, or weren't known yet."""
+        at = self.query.at_ns
+        found = [e for e in self.every if e.entry_id in ids]
+        return [e for e in found if at is None or e.first_seen > at or self.present(e, at)]
+
+    def related(self, e: Entry, other: Entry, c: SpatialConstraint) -> bool:
+        if other.entry_id == e.entry_id or other.map_id != e.map_id:
+            return False
+        box, place = self.box(e), self.box(other)
+        distance = plain.gap(box, place)
+        if distance < c.min_distance or (c.max_distance and distance > c.max_distance):
+            return False
+        if c.relation in NEIGHBOURS and walled(plain.centre(place), plain.centre(box)):
+            return False
+        if c.relation != "between":
+            return plain.RELATIONS[c.relation](box, place)
+        seconds = [s for s in self.referred(c.other_entry_ids) if s.map_id == other.map_id]
+        seconds = [s for s in seconds if s.entry_id not in (e.entry_id, other.entry_id)]
+        return any(plain.between(box, place, self.box(second)) for second in seconds)
+
+
+def column(pose: Pose) -> plain.PlainBox:
+    """What an observer takes up."""
+    x, y, z = pose.position
+    return (x, y, z), (x, y, z + 1.5)
+
+
+def walled(a: Any, b: Any) -> bool:
+    """Whether both are in rooms, and in no room together."""
+    rooms = [{r.name for r in (ROOM, HALL) if plain.in_polygon(r.polygon, *point[:2])} for point in (a, b)]
+    return bool(rooms[0] and rooms[1] and not rooms[0] & rooms[1])
