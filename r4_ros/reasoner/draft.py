@@ -62,7 +62,7 @@ def strength(evidence: Evidence) -> float:
 
     How much sightings count was fitted to claims in runs with depth noise and with wrong labels (docs/evaluation.md).
     """
-    seen = float(max(1, evidence.count)) ** SIGHTINGS_SLOPE
+    seen: float = float(max(1, evidence.count)) ** SIGHTINGS_SLOPE
     return evidence.confidence * evidence.semantic_score * seen / (seen + SIGHTINGS_HALF)
 
 

@@ -28,6 +28,7 @@ from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
 from r4_ros.reasoner.news import well_seen
 from r4_ros.reasoner.run import VIEW_RELATIONS, Found, Run
 
+GLIMPSED = 0.2  # of a place: who has looked at less of it can only say what is there at least
 MOST_READINGS = 4
 STRAIGHT = 0.15  # sine of the angle up to which something is neither left nor right
 HEIGHT = re.compile(r"\b(?:tall|high|height)\b", re.IGNORECASE)
@@ -80,6 +81,10 @@ def count(run: Run, found: Found) -> Draft:
     if len(known) > len(found.evidence):
         text = f"At least {text} Seen in {len(known)} places one after the other; who of these is one I can't tell."
         return ambiguous(wording.capital(text), evidence, number)
+    looked, keys = found.retrieval.coverage, found.plan.target.spatial
+    if 0 <= looked < GLIMPSED and any(k.reference.kind == "region" for k in keys):
+        text = f"At least {text} I have looked at {looked:.0%} of that place only."
+        return ambiguous(text, evidence, number)
     return answered(wording.capital(text), number, evidence)
 
 

@@ -77,7 +77,8 @@ def located(truth: Truth, _: str) -> Iterator[Asked]:
 def in_room(truth: Truth, _: str) -> Iterator[Asked]:
     """Which room things are in."""
     for thing, name, stay in nameable(truth):
-        yield Asked({"x": name}, _told(stay, stay.room), "in", (thing,))
+        if truth.is_inside(stay):
+            yield Asked({"x": name}, _told(stay, stay.room), "in", (thing,))
 
 
 def on_surface(truth: Truth, _: str) -> Iterator[Asked]:
@@ -100,7 +101,8 @@ def is_on(truth: Truth, _: str) -> Iterator[Asked]:
 def is_in(truth: Truth, _: str) -> Iterator[Asked]:
     """Whether things are in a room."""
     for (thing, name, stay), room in itertools.product(nameable(truth), ("living room", "kitchen", "bedroom")):
-        yield Asked({"x": name, "r": room}, Want("bool", stay.room == room), "in", (thing,))
+        if truth.is_inside(stay):
+            yield Asked({"x": name, "r": room}, Want("bool", stay.room == room), "in", (thing,))
 
 
 def is_near(truth: Truth, _: str) -> Iterator[Asked]:

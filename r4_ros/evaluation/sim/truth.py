@@ -29,6 +29,7 @@ MIXED = (
     "soap",
 )
 """Of several colours: people wouldn't agree on one."""
+BORDER_M = 0.1
 CLEAR_PIXELS = 80
 CLEAR_FRAMES = 4
 EMPTY_FRAMES = 8
@@ -174,6 +175,12 @@ class Truth:
     def room_of(self, x: float, y: float) -> str:
         """The room that a point of the floor is in; '': none."""
         return next((name for name, polygon in self._polygons if inside_polygon(polygon, [(x, y)])[0]), "")
+
+    def is_inside(self, stay: Stay) -> bool:
+        """Whether its middle is plainly in one room: a door stands on the line between two."""
+        x, y, _ = stay.box.pose.position
+        around = ((BORDER_M, 0.0), (-BORDER_M, 0.0), (0.0, BORDER_M), (0.0, -BORDER_M))
+        return {self.room_of(x + dx, y + dy) for dx, dy in around} == {stay.room}
 
     def where_now(self, thing: Thing) -> Stay | None:
         """Its place now, if what was seen tells it."""

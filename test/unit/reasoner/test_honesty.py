@@ -329,3 +329,11 @@ def test_one_who_walks_about_is_not_many(ask: Ask, home: Any, make: Any) -> None
     home.entries = [e for e in home.entries if e.entry_id not in ("p0", "p1")]
     two = ask("how many people are there")
     assert (two.verdict, two.value) == (Verdict.ANSWERED, 2), two.text
+
+
+def test_who_looked_at_a_room_through_a_door_counts_at_least(ask: Ask, home: Any) -> None:
+    home.coverage = 0.1
+    few = ask("how many chairs are in the kitchen")
+    assert (few.verdict, few.value) == (Verdict.AMBIGUOUS, 2) and "At least" in few.text and "10%" in few.text
+    home.coverage = 0.9
+    assert ask("how many chairs are in the kitchen").verdict is Verdict.ANSWERED
