@@ -101,6 +101,7 @@ def cpu_s(pid: int) -> float:
 
 def bench_fleet(fleet: Fleet, processes: int, url: str, say: Callable[[str], None]) -> dict[str, Any]:
     """Run it; ``url``: an empty database, or '' for a server of its own. Raises Unavailable."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started ends too
     with tempfile.TemporaryDirectory(prefix="r4-fleet-") as name, _database(url, fleet) as (database, postgres):
         folder = Path(name)
         environment = {"ROS_DOMAIN_ID": str(random.randrange(60, 100)), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
@@ -126,7 +127,7 @@ def bench_fleet(fleet: Fleet, processes: int, url: str, say: Callable[[str], Non
         finally:
             for process in robots:
                 process.kill()
-            server.stop()
+            server.stop(signal.SIGKILL)
         return _result(fleet, said, database, spent, postgres)
 
 

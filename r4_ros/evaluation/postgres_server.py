@@ -84,7 +84,8 @@ class Server:
             return command
         user, group = self._owner
         if shutil.which("setpriv"):
-            return ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", *command]
+            ends_with_us = ["--pdeathsig=INT"] if program == "postgres" else []
+            return ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", *ends_with_us, *command]
         return ["runuser", "-u", user, "--", *command]
 
     def _run(self, program: str, *arguments: object) -> None:
