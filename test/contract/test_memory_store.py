@@ -471,6 +471,16 @@ def test_an_entry_that_proved_to_be_two_is_divided_and_that_can_be_taken_back(op
     assert [h.correction for h in store.history() if isinstance(h, CorrectionRecord)] == [undone]
 
 
+def test_a_void_event_is_told_no_more_until_it_happens_after_all(store: MemoryStore) -> None:
+    one, other = event("e1", 0, 5, 5, 5), event("e2", 0, 6, 6, 6)
+    new = (EntryChange(None, entry(0)),)
+    store.write_frame(change(1, 5, anchor=anchor(0), entries=new, events=(one, other)))
+    store.write_frame(change(2, 7, voided=("e1", "unknown")))
+    assert [e.event.event_id for e in store.events()] == ["e2"]
+    store.write_frame(change(3, 9, voided=("e2",), events=(one,)))
+    assert [e.event.event_id for e in store.events()] == ["e1"]
+
+
 def test_history_is_what_was_written(store: MemoryStore) -> None:
     store.write_frame(change(1, 100, anchor=anchor(0), entries=(EntryChange(None, entry(0)),)))
     store.write_frame(change(2, 200, depth=False))
