@@ -30,6 +30,7 @@ from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.intake import Intake, net_change
 from r4_ros.nodes.markers import memory_markers
 from r4_ros.nodes.paths import ros_home, snapshot_path
+from r4_ros.nodes.polling import POLL_S
 from r4_ros.nodes.storing import Storing
 from r4_ros.nodes.worker import Worker
 
@@ -99,7 +100,7 @@ class MemoryNode(AnchorTopics):
         for agent, prefix in self._served_agents():
             topic = f"{prefix}perception/observations"
             hear = partial(self._on_observations, agent if prefix else "")
-            self.hear(msg.ObservationArray, topic, hear, qos.OBSERVATIONS)
+            self.hear(msg.ObservationArray, topic, hear, qos.OBSERVATIONS, POLL_S)
             self.hear_corrections(agent, prefix)
             if prefix:
                 self.hear(msg.Episode, f"{prefix}memory/episodes", partial(self._on_episode, agent), qos.EVENTS)

@@ -7,6 +7,8 @@ that takes several times as long as working the message in. A part of the memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -18,7 +20,8 @@ from r4_ros.nodes.base import R4Node
 
 WAITED_FOR = 4
 """Topics of so many agents are waited for; of more they are looked at."""
-POLL_S = 0.01
+POLL_S, SELDOM_S = 0.02, 0.2
+"""Frames, and all else."""
 _AT_ONCE = 20
 
 
@@ -50,32 +53,37 @@ def taken(subscription: Any, most: int = _AT_ONCE) -> Iterator[Any]:
 class Polling(R4Node[MemoryConfig]):
     """Hears topics of few agents as any node does, and those of many in turns."""
 
-    _polled: list[tuple[Any, Callable[..., None]]]
+    _polled: dict[float, list[tuple[Any, Callable[..., None]]]]
     _not_waited_for: NotWaitedFor
 
     def begin_hearing(self) -> None:
         """Before the first topic is heard."""
-        self._polled, self._not_waited_for = [], NotWaitedFor()
+        self._polled, self._not_waited_for = {POLL_S: [], SELDOM_S: []}, NotWaitedFor()
         if len(self.config.agents) > WAITED_FOR:
-            self.every(POLL_S, self._poll)
+            for period_s in self._polled:
+                self.every(period_s, partial(self._poll, period_s))
 
-    def hear(self, kind: Any, topic: str, callback: Callable[[Any], None], qos: QoSProfile) -> None:
-        """Listen to a topic of an agent."""
+    def hear(
+        self, kind: Any, topic: str, callback: Callable[[Any], None], qos: QoSProfile, period_s: float = SELDOM_S
+    ) -> None:
+        """Listen to a topic of an agent; ``period_s``: how often it is looked at."""
         if len(self.config.agents) <= WAITED_FOR:
             self.subscribe(kind, topic, callback, qos)
             return
         none = SubscriptionEventCallbacks(use_default_callbacks=False)
         group = {"event_callbacks": none, "callback_group": self._not_waited_for}
         made = self.create_subscription(kind, topic, callback, qos, **group)
-        self._polled.append((made, self.guarded(callback, topic, only_active=True)))
+        self._polled[period_s].append((made, self.guarded(callback, topic, only_active=True)))
         self.keep(made, self._stop_hearing)
 
     def _stop_hearing(self, subscription: Any) -> None:
-        self._polled = [one for one in self._polled if one[0] is not subscription]
+        self._polled = {
+            period_s: [one for one in some if one[0] is not subscription] for period_s, some in self._polled.items()
+        }
         self.destroy_subscription(subscription)
 
-    def _poll(self) -> None:
-        for subscription, callback in self._polled:
+    def _poll(self, period_s: float) -> None:
+        for subscription, callback in self._polled[period_s]:
             for message in taken(subscription):
                 callback(message)
 
@@ -83,7 +91,7 @@ class Polling(R4Node[MemoryConfig]):
         """Publishers of the topics that are looked at which can't be heard; of the others rclpy says so itself."""
         return [
             f"a publisher of {subscription.topic_name} offers an incompatible QoS (RELIABILITY)"
-            for subscription, _ in self._polled
+            for subscription, _ in chain.from_iterable(self._polled.values())
             if any(
                 info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
                 for info in self.get_publishers_info_by_topic(subscription.topic_name)
