@@ -221,7 +221,8 @@ def _drive(robots: list[Robot], settings: Settings, start: float, executor: Any)
                 robot.send_again(now)
             if now > end + _DRAIN_S or (now > end and not any(robot.link.unacknowledged for robot in robots)):
                 return
-        executor.spin_once(timeout_sec=max(0.0, min(0.02, min(due.values()) - now)))
+        pause = min(due.values()) - now if now < end else 0.02
+        executor.spin_once(timeout_sec=max(0.0, min(0.02, pause)))
 
 
 def main() -> None:
