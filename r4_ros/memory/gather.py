@@ -30,6 +30,8 @@ _MANY = 16_384
 """Up to so many candidates are looked at at once; of more, the likeliest first."""
 _FIRST, _FIRST_PART = 1024, 64
 _GROWTH = 8
+_FEW_PLACES = 256
+"""Around so many places, things are looked for place by place."""
 
 
 class Counted(IntEnum):
@@ -142,7 +144,7 @@ class Gatherer:
     def _of_fitting(self, query: Query, scope: Scope, told: Told, fitting: Meant) -> Iterator[Gathered]:
         """What fits in the scope, of all that fits: the best first where that is much."""
         meant = fitting.of(scope.of(self._index, fitting.slots))
-        if query.order == Order.SCORE and len(meant.slots) > _MANY:
+        if query.order == Order.SCORE and len(meant.slots) > min(_MANY, _GROWTH * _first_part(query)):
             for part in self._parts(query, scope, told, meant):
                 yield Gathered(part, Counted.NOTHING)
         yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
@@ -150,7 +152,7 @@ class Gatherer:
     def _newest(self, query: Query, scope: Scope, told: Told) -> Iterator[Gathered]:
         """What was seen last in the scope, in growing numbers while that leaves some out."""
         last = self._index.entries["last_seen"]
-        count = max(_FIRST_PART, 4 * query.limit)
+        count = _first_part(query)
         while count < min(_MANY, len(last)):
             oldest = np.partition(last, len(last) - count)[len(last) - count]
             newer = np.flatnonzero(last > oldest)
@@ -218,7 +220,7 @@ class Gatherer:
     def _parts(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Iterator[Meant]:
         """Growing parts of what fits, the best of it."""
         order = np.argsort(-meant.scores, kind="stable")
-        size = max(_FIRST_PART, 4 * query.limit)
+        size = _first_part(query)
         while size < min(_MANY, len(order)):
             part = np.sort(order[:size])
             bound = max(meant.bound, float(meant.scores[order[size]]))
@@ -238,6 +240,16 @@ class Gatherer:
         """Codes of the labels that may name the same things as those of some slots do."""
         return self._index.labels.all_like(np.unique(self._index.entries["label"][slots]), self._similarity)
 
+    def _around(self, slots: Slots, scope: Scope) -> Slots:
+        """What has a label that may name the same thing as one of some slots does, and is near it, or all of that."""
+        like = self._like(slots)
+        if len(slots) > _FEW_PLACES:
+            holding = self._index.holding("label", like)
+            if len(holding) <= _GROWTH * len(slots):
+                return holding
+        around = self._index.around(slots, scope.agents)
+        return around[np.isin(self._index.entries["label"][around], like)]
+
     def _with_others(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Meant:
         """Also whatever may be one thing with any of them, or with what is; with score 0 where its own words don't fit.
 
@@ -247,8 +259,7 @@ class Gatherer:
             return meant
         slots, scores, new = meant.slots, meant.scores, meant.slots
         while len(new):
-            around = np.setdiff1d(self._index.around(new, scope.agents), slots, assume_unique=True)
-            around = around[np.isin(self._index.entries["label"][around], self._like(new))]
+            around = np.setdiff1d(self._around(new, scope), slots, assume_unique=True)
             others = self._semantic.wanted(query, scope.of(self._index, around))
             new = others[self._fuser.linked(new, others, scope.now_ns)]
             fits = self._semantic.filter(query, new, told)
@@ -257,6 +268,11 @@ class Gatherer:
             slots, order = np.unique(np.concatenate([slots, new]), return_index=True)
             scores = np.concatenate([scores, own])[order]
         return Meant(slots, scores, meant.bound)
+
+
+def _first_part(query: Query) -> int:
+    """So many of the likeliest are looked at first."""
+    return max(_FIRST_PART, 4 * query.limit)
 
 
 def _span(constraint: TemporalConstraint) -> tuple[int, int] | None:

@@ -191,6 +191,7 @@ def test_narrowed_or_not_the_same_is_found(
         patch.setattr(gather, "_FIRST", 3)
         patch.setattr(gather, "_FIRST_PART", 2)
         patch.setattr(gather, "_GROWTH", 2)
+        patch.setattr(gather, "_FEW_PLACES", 3)
         patch.setattr(moments, "_MOST_STEPS", 2)
         patch.setattr(spatial_module, "_FEW_PLACES", 0)
         patch.setattr(index_module, "_MOST_PLACES", 3)
