@@ -151,7 +151,9 @@ def _more(comparison: Comparison, sides: list[Side], measure: Measure, unit: str
     if not clear:
         return ambiguous(f"That is too close to tell, or depends on which are meant: {told}.", cited)
     if comparison.which:
-        return answered(f"The {sides[best].name}. Measured: {told}.", sides[best].evidence[0].label, cited)
+        label = sides[best].evidence[0].label
+        alike = any(e.label == label for i in order[1:] for e in sides[i].evidence)
+        return answered(f"The {sides[best].name}. Measured: {told}.", sides[best].name if alike else label, cited)
     yes = best == 0
     return answered(f"{'Yes' if yes else 'No'}: {told}.", "yes" if yes else "no", cited)
 

@@ -295,12 +295,15 @@ def _maybe_gone(found: Found, draft: Draft) -> str:
 
 def _left_around(evidence: Evidence, start_ns: int, lost: Sequence[Event]) -> bool:
     """Whether its last sighting before a time is one after which it was found to have left."""
+    there = evidence.present
+    until_ns = there.end if there is not None else FOREVER
+    if any(s.end - 1 >= start_ns and s.start < until_ns for s in evidence.sightings):
+        return False  # seen there after that time, perhaps by another robot
     for event in lost:
         seen_since = any(s.start <= start_ns and s.end - 1 > event.earliest_ns for s in evidence.sightings)
         if event.entry_id == evidence.entry_id and not seen_since:
             return True
     gone = evidence.state is EntryState.GONE and evidence.last_seen < start_ns
-    there = evidence.present
     return gone or (there is not None and there.last_seen < start_ns and there.end < FOREVER)
 
 

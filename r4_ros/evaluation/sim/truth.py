@@ -187,12 +187,12 @@ class Truth:
         return thing.at(self.now_ns) if thing.is_known_at(self.now_ns, self.now_ns) else None
 
 
-PLAIN = {"dark green": "green", "light blue": "blue", "dark grey": "grey"}
+PLAIN = {"dark green": "green", "light blue": "blue"}
 COLORS = ("red", "green", "blue", "yellow", "white", "black", "brown", "orange", "purple", "grey")
 
 
 def plain_color(color: str) -> str:
-    """The colour in everyday words; '' for what people would name in several ways (wood, steel)."""
+    """The colour in everyday words; '' for what people would name in several ways (wood, steel, dark grey)."""
     plain = PLAIN.get(color, color)
     return plain if plain in COLORS else ""
 

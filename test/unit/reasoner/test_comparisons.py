@@ -41,6 +41,7 @@ START = 1_700_000_000 * NS_PER_S
         ("is the couch higher up than the bowl", "no"),
         ("is the couch taller than the bowl", "yes"),
         ("which is closer to me, the tv or the couch", "couch"),
+        ("which is higher up, the red cup or the blue cup", "red cup"),
         ("is the plant closer to the tv than the couch", "yes"),
         ("are the tv and the couch the same colour", "no"),
         ("is the tv the same color as the chair in the kitchen", "yes"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from r4_ros.core.geometry import quat_from_yaw
-from r4_ros.core.model import NS_PER_S, Answer, Box, EntryState, EventKind, Pose, Verdict
+from r4_ros.core.model import NS_PER_S, Answer, Box, EntryState, EventKind, Interval, Pose, Verdict
 from r4_ros.reasoner import parse, sieve, wording
 from r4_ros.reasoner.keys import SemanticKey, Step
 
@@ -337,3 +337,14 @@ def test_who_looked_at_a_room_through_a_door_counts_at_least(ask: Ask, home: Any
     assert (few.verdict, few.value) == (Verdict.AMBIGUOUS, 2) and "At least" in few.text and "10%" in few.text
     home.coverage = 0.9
     assert ask("how many chairs are in the kitchen").verdict is Verdict.ANSWERED
+
+
+def test_what_another_robot_saw_after_that_time_had_not_left_by_then(home: Any, ask: Ask) -> None:
+    """One robot last saw it at 60 s and found it gone at 90 s; another one saw it there at 85 s."""
+    t = [START + second * NS_PER_S for second in range(101)]
+    home.events[1] = replace(home.events[1], earliest_ns=t[60], stamp_ns=t[90], latest_ns=t[90])
+    pack = home.entries[11]
+    sightings = (*pack.sightings, Interval(t[84], t[86]))
+    home.entries[11] = replace(pack, present=replace(pack.present, end=t[90]), sightings=sightings, last_seen=t[85])
+    answer = ask("was there a backpack in the living room 20 seconds ago")
+    assert (answer.verdict, answer.value) == (Verdict.ANSWERED, True), answer.text
