@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.model import Float32Array, FloatArray, Query
+from r4_ros.core.model import Float32Array, FloatArray, Order, Query
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.ties import NOTHING_TOLD, Told
@@ -21,6 +21,8 @@ _SPARSE = 16
 """So many times more texts than candidates: those of the candidates are looked up by sorting."""
 _MOST_FIT = 6
 """Where more texts than this share of all (one in ...) fit by meaning, they aren't all looked for."""
+_FEW_ASKED, _FEW_WANTED, _QUICK = 2, 64, 2048
+"""The best few that fit one or two texts are found more quickly than all, where more than _QUICK do."""
 _KEPT = 256
 """The vectors of so many askings are remembered."""
 
@@ -87,7 +89,10 @@ class SemanticKey:
         if self._embedder is not None:
             self._complete()
             asked, threshold, texts = self._asked(query), self._config.match_similarity, index.descriptions
-            if texts.may_exceed(self._embedder.name, asked, threshold, len(texts.texts) // _MOST_FIT):
+            most = len(texts.texts) // _MOST_FIT
+            if query.order is Order.SCORE and len(asked) <= _FEW_ASKED and query.limit <= _FEW_WANTED:
+                most = min(most, _QUICK)
+            if texts.may_exceed(self._embedder.name, asked, threshold, most):
                 return None
         labels, descriptions = self._label_fits(query), self._description_fits(query)
         held = [index.holding("label", labels.codes), index.holding("description", descriptions.codes)]
