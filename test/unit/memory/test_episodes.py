@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.errors import InvalidArgument, StoreError
@@ -169,6 +169,7 @@ spoken = st.lists(
 )
 
 
+@example([("mug", 0, 1, "r1", None), ("mug", 0, 1, "r1", (0, 0))], "", (0, 1), (), True)
 @given(
     spoken,
     st.lists(st.sampled_from(WORDS), max_size=2).map(" ".join),
@@ -189,9 +190,10 @@ def test_as_a_plain_reading_has_it(
         one = told(said, interval=interval, agent_id=agent, place=where, map_id="home")
         memory.add_episode(one)
     start, end = window[0] * S, (window[0] + window[1]) * S
+    first_told = {episode[:4]: episode for episode in reversed(episodes)}  # the same one told twice is one
     expected = {
         (said, s)
-        for said, s, length, agent, place in episodes
+        for said, s, length, agent, place in first_told.values()
         if set(text.split()) <= set(said.split())
         and s * S < end
         and (s + length) * S > start
