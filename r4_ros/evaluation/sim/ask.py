@@ -13,8 +13,9 @@ import numpy as np
 import yaml
 
 from r4_ros.core.errors import InvalidArgument
-from r4_ros.evaluation.sim.candidates import SOURCES, Asked
+from r4_ros.evaluation.sim.candidates import Asked
 from r4_ros.evaluation.sim.cases import Case
+from r4_ros.evaluation.sim.kinds import SOURCES
 from r4_ros.evaluation.sim.truth import Truth
 
 PLURAL = ("keys", "shoes")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from r4_ros.core.model import NS_PER_S
 from r4_ros.evaluation.sim.cases import Want
 from r4_ros.evaluation.sim.sets import counts, lists, rooms_of_kinds
-from r4_ros.evaluation.sim.spans import AGO, SLACK_S, before_moved, first_places, past_places, people, sightings
+from r4_ros.evaluation.sim.spans import AGO, before_moved, first_places, past_places, sightings
 from r4_ros.evaluation.sim.truth import MIXED, Stay, Thing, Truth, gap, plain_color, related
 
 NEVER_THERE = (
@@ -276,12 +276,14 @@ def _ranked(
             yield a, b, x, y, measure(p) > measure(q)
 
 
-def _located_at(truth: Truth, _: str) -> Iterator[Asked]:
+def located_at(truth: Truth, _: str) -> Iterator[Asked]:
+    """Where was it, so long ago?"""
     for thing, name, stay, words in past_places(truth):
         yield Asked({"x": name, "n": words}, place_want(stay), things=(thing,))
 
 
-def _was_on(truth: Truth, _: str) -> Iterator[Asked]:
+def was_on(truth: Truth, _: str) -> Iterator[Asked]:
+    """Was it on that, so long ago?"""
     for thing, name, stay, words in past_places(truth):
         for surface in ("kitchen table", "coffee table", "console table", "sideboard", "bench"):
             if stay.surface is not None and thing.movable:
@@ -289,23 +291,28 @@ def _was_on(truth: Truth, _: str) -> Iterator[Asked]:
                 yield Asked({"x": name, "n": words, "s": surface}, Want("bool", right), "on", (thing,))
 
 
-def _was_in(truth: Truth, _: str) -> Iterator[Asked]:
+def was_in(truth: Truth, _: str) -> Iterator[Asked]:
+    """Was it in that room, so long ago?"""
     for thing, name, stay, words in past_places(truth):
         for room in ("living room", "kitchen", "bedroom", "hallway"):
             yield Asked({"x": name, "n": words, "r": room}, Want("bool", room == stay.room), "in", (thing,))
 
 
-def _before(truth: Truth, _: str) -> Iterator[Asked]:
+def before(truth: Truth, _: str) -> Iterator[Asked]:
+    """Where was it before it was moved?"""
     for thing, name, stay in before_moved(truth):
         yield Asked({"x": name}, place_want(stay), things=(thing,))
 
 
-def _first_place(truth: Truth, _: str) -> Iterator[Asked]:
+def first_place(truth: Truth, _: str) -> Iterator[Asked]:
+    """Where was it first seen?"""
     for thing, name, stay in first_places(truth):
         yield Asked({"x": name}, place_want(stay), things=(thing,))
 
 
-def _when(last: bool) -> Source:
+def when(last: bool) -> Source:
+    """When was it seen last, or first?"""
+
     def source(truth: Truth, _: str) -> Iterator[Asked]:
         for thing, name, middle_ns, slack_s in sightings(truth, last):
             yield Asked({"x": name}, Want("time", middle_ns, slack_s), things=(thing,))
@@ -313,7 +320,8 @@ def _when(last: bool) -> Source:
     return source
 
 
-def _first_of_two(truth: Truth, _: str) -> Iterator[Asked]:
+def first_of_two(truth: Truth, _: str) -> Iterator[Asked]:
+    """Which of two was seen first?"""
     seen = [(t, n, at) for t, n, at, slack in sightings(truth, last=False) if slack < 6]
     for (a, x, m), (b, y, n) in itertools.permutations(seen, 2):
         if abs(m - n) > 20 * NS_PER_S and a.label != b.label:
@@ -321,17 +329,21 @@ def _first_of_two(truth: Truth, _: str) -> Iterator[Asked]:
             yield Asked({"x": x, "y": y}, Want("words", words), things=(a, b))
 
 
-def _listed(truth: Truth, _: str) -> Iterator[Asked]:
+def listed(truth: Truth, _: str) -> Iterator[Asked]:
+    """What is on it?"""
     for surface, labels, _words in lists(truth, (None,)):
         yield Asked({"s": surface}, Want("labels", labels), "on")
 
 
-def _listed_ago(truth: Truth, _: str) -> Iterator[Asked]:
+def listed_ago(truth: Truth, _: str) -> Iterator[Asked]:
+    """What was on it, so long ago?"""
     for surface, labels, words in lists(truth, tuple(AGO)):
         yield Asked({"s": surface, "n": words}, Want("labels", labels), "on")
 
 
-def _counted(in_rooms: bool) -> Source:
+def counted(in_rooms: bool) -> Source:
+    """How many of them are there, or in that room?"""
+
     def source(truth: Truth, _: str) -> Iterator[Asked]:
         for plural, room, number in counts(truth, in_rooms):
             yield Asked({"k": plural, "r": room}, Want("int", number), "in" if in_rooms else "")
@@ -339,79 +351,7 @@ def _counted(in_rooms: bool) -> Source:
     return source
 
 
-def _exists_in(truth: Truth, _: str) -> Iterator[Asked]:
+def exists_in(truth: Truth, _: str) -> Iterator[Asked]:
+    """Is there one in that room?"""
     for label, room, there in rooms_of_kinds(truth):
         yield Asked({"x": label, "r": room}, Want("bool", there), "in")
-
-
-def _people(truth: Truth, _: str) -> Iterator[Asked]:
-    seen = any(walker.glimpses for walker in truth.walkers)
-    if not seen or any(True for _ in people(truth)):
-        yield Asked({}, Want("bool", seen))
-
-
-def _person_place(truth: Truth, _: str) -> Iterator[Asked]:
-    for walker, clear_ns, any_ns in people(truth):
-        slack = 1.0 + math.dist(walker.at(clear_ns), walker.at(any_ns))
-        yield Asked({}, Want("place", tolerance=slack, centre=walker.at(clear_ns), extent=walker.extent))
-
-
-def _person_room(truth: Truth, _: str) -> Iterator[Asked]:
-    for walker, clear_ns, any_ns in people(truth):
-        rooms = {truth.room_of(*walker.at(stamp)[:2]) for stamp in (clear_ns, any_ns)}
-        if len(rooms) == 1:
-            room, at = rooms.pop(), walker.at(clear_ns)
-            yield Asked({}, Want("words", (room,), 1.0, at, walker.extent), "in")
-
-
-def _person_when(truth: Truth, _: str) -> Iterator[Asked]:
-    for _walker, clear_ns, any_ns in people(truth):
-        middle, slack_s = (clear_ns + any_ns) // 2, (any_ns - clear_ns) / NS_PER_S / 2
-        yield Asked({}, Want("time", middle, slack_s + SLACK_S))
-
-
-SOURCES: dict[str, tuple[str, str, Source, int]] = {
-    "locate_now": ("locate", "now", located, 12),
-    "locate_last": ("locate", "last", located, 8),
-    "locate_ago": ("locate", "ago", _located_at, 12),
-    "locate_before_moved": ("locate", "before", _before, 6),
-    "locate_first": ("locate", "first", _first_place, 8),
-    "navigate": ("navigate", "none", located, 6),
-    "room_of": ("identify", "now", in_room, 8),
-    "surface_of": ("identify", "now", on_surface, 6),
-    "exists_seen": ("exists", "none", existing, 10),
-    "exists_in": ("exists", "none", _exists_in, 10),
-    "verify_on": ("verify", "now", is_on, 10),
-    "verify_on_ago": ("verify", "ago", _was_on, 10),
-    "verify_in": ("verify", "now", is_in, 8),
-    "verify_in_ago": ("verify", "ago", _was_in, 8),
-    "verify_near": ("verify", "now", is_near, 8),
-    "verify_moved": ("verify", "change", has_moved, 6),
-    "verify_color": ("verify", "none", is_colored, 6),
-    "count_in": ("count", "now", _counted(True), 8),
-    "count_all": ("count", "none", _counted(False), 6),
-    "identify_on": ("identify", "now", _listed, 8),
-    "identify_on_ago": ("identify", "ago", _listed_ago, 8),
-    "color": ("attribute", "none", colors, 6),
-    "when_last": ("when", "last", _when(True), 6),
-    "when_first": ("when", "first", _when(False), 6),
-    "distance": ("distance", "now", distances, 8),
-    "distance_ego": ("distance", "now", ego_distances, 6),
-    "direction": ("direction", "now", directions, 6),
-    "side_choose": ("choose", "now", sides, 4),
-    "compare_high": ("compare", "none", higher, 3),
-    "compare_high_is": ("compare", "none", is_higher, 3),
-    "compare_near": ("compare", "now", nearer, 4),
-    "compare_big": ("compare", "none", bigger, 3),
-    "compare_big_is": ("compare", "none", is_bigger, 3),
-    "order_first": ("order", "first", _first_of_two, 5),
-    "person_seen": ("exists", "none", _people, 2),
-    "person_place": ("locate", "last", _person_place, 2),
-    "person_room": ("identify", "last", _person_room, 1),
-    "person_when": ("when", "last", _person_when, 1),
-    "ambiguous": ("locate", "now", look_alikes, 5),
-    "unanswerable_thing": ("unanswerable", "none", never_seen, 10),
-    "unanswerable_room": ("unanswerable", "none", never_visited, 4),
-    "unanswerable_mind": ("unanswerable", "none", minds, 8),
-}
-"""Kinds of questions: form, temporal operator, where they come from, and how many of them a scenario gets."""

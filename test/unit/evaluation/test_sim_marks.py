@@ -12,8 +12,8 @@ from r4_ros.bridges.apartment.layout import furnish
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import Box, Pose
 from r4_ros.evaluation.sim.ask import fill, wordings
-from r4_ros.evaluation.sim.candidates import SOURCES
 from r4_ros.evaluation.sim.cases import Case, Want, read_cases
+from r4_ros.evaluation.sim.kinds import SOURCES
 from r4_ros.evaluation.sim.marks import mark
 from r4_ros.evaluation.sim.scenarios import scenarios
 from r4_ros.evaluation.sim.surfaces import SURFACES, surface_under
