@@ -7,7 +7,7 @@ from typing import Any
 
 from r4_ros.adapters.chat_server import ChatServer, RequestRefused
 from r4_ros.adapters.language_transformers import TransformersLanguage
-from r4_ros.core.config import ReasonerConfig
+from r4_ros.core.config import ExperienceConfig, ReasonerConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.ports import LanguageModel
 
@@ -64,6 +64,15 @@ def make_language(config: ReasonerConfig) -> LanguageModel | None:
         loaded = TransformersLanguage(config.lm_model, config.device, config.lm_max_tokens)
         loaded.load()
         return loaded
+    return _server(config)
+
+
+def make_reflecting(config: ExperienceConfig) -> LanguageModel | None:
+    """The model that looks over lessons; None: the rules alone. Raises as ``make_language`` does."""
+    return _server(config) if config.reflection == "lm" else None
+
+
+def _server(config: ReasonerConfig | ExperienceConfig) -> ServerLanguage:
     server = ChatServer(config.lm_url, config.lm_model, config.lm_key_variable, config.allow_remote)
     server.check()
     return ServerLanguage(server, config.lm_max_tokens)

@@ -6,14 +6,14 @@ The nodes declare their ROS parameters from these, ``config/r4.yaml`` and the do
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any
 
-from r4_ros.core.errors import InvalidArgument
-
-Value = bool | int | float | str | list[str]
-ConfigT = TypeVar("ConfigT")
+from r4_ros.core.lessons import Relax
+from r4_ros.core.parameters import Value as Value
+from r4_ros.core.parameters import build as build
+from r4_ros.core.parameters import default_of as default_of
+from r4_ros.core.parameters import param_fields as param_fields
 
 
 def param(
@@ -306,7 +306,19 @@ class ReasonerConfig:
         low=0,
         high=9,
     )
+    relax_order: list[str] = param(
+        [],
+        "conditions to drop where nothing is found, in this order and no others; empty: all, in the order that the "
+        "plan and the run suggest",
+        live=True,
+    )
+    unanswered_trigger: bool = param(False, "also ask what others taught when the last round is near", live=True)
     stale_s: float = param(600.0, "present-tense answers from older sightings say STALE", unit="s", low=0.0, live=True)
+
+    def conflicts(self) -> list[str]:
+        """What there isn't."""
+        names = [r.value for r in Relax]
+        return [f"relax_order: '{n}' is none of {', '.join(names)}" for n in self.relax_order if n not in names]
 
 
 @dataclass(frozen=True)
@@ -317,6 +329,15 @@ class ExperienceConfig:
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
     db: str = param("r4_experience.db", "SQLite file; relative: to ROS_HOME, else ~/.ros")
     learn: bool = param(True, "learn from tasks when their outcome is told", live=True)
+    reflection: str = param(
+        "rules", "who makes lessons of finished tasks: rules, or also a language model", choices=("rules", "lm")
+    )
+    lm_model: str = param("", "the language model's name on its server; needed with lm")
+    lm_url: str = param("http://127.0.0.1:8000/v1", "API of a server that speaks OpenAI's protocol")
+    lm_key_variable: str = param("", "environment variable that holds the server's key; empty: none")
+    allow_remote: bool = param(False, "how runs went, without a word of theirs, may go to a server on another host")
+    lm_timeout_s: float = param(20.0, "for one lesson", unit="s", low=0.1, high=600.0)
+    lm_max_tokens: int = param(300, "a lesson may have so many tokens", low=50, high=32000)
     success_lessons: int = param(128, "room for lessons of what helped", low=1, high=10000)
     failure_lessons: int = param(64, "room for lessons of what failed", low=1, high=10000)
     merge_cosine: float = param(0.85, "lessons at least so alike become one", low=0.0, high=1.0)
@@ -324,74 +345,11 @@ class ExperienceConfig:
     grace_tasks: int = param(20, "so many tasks long, a new lesson makes no room for older ones", low=0)
     half_life_tasks: float = param(200.0, "a lesson not used for so many tasks is worth half", low=1.0)
 
-
-def param_fields(config: type[Any]) -> tuple[Field[Any], ...]:
-    """The documented fields of a config class, in order."""
-    return tuple(f for f in fields(config) if "doc" in f.metadata)
-
-
-def default_of(f: Field[Any]) -> Value:
-    """The default of a documented field; lists are fresh copies."""
-    if f.default_factory is not MISSING:
-        return cast(Value, f.default_factory())
-    return cast(Value, f.default)
-
-
-def build(config: type[ConfigT], values: Mapping[str, Value]) -> ConfigT:
-    """Validate all values together, then make the config. Integers are taken for floats.
-
-    Raises InvalidArgument that names every field that is wrong, with its range.
-    """
-    known = {f.name: f for f in param_fields(config)}
-    problems = [f"unknown parameter '{name}'" for name in values if name not in known]
-    checked: dict[str, Value] = {}
-    for name, f in known.items():
-        default = default_of(f)
-        value = values.get(name, default)
-        if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if isinstance(value, bool) and str(value).lower() in f.metadata["choices"]:
-            value = str(value).lower()  # YAML reads true and false as more than words
-        problem = _problem(f, value, default)
-        if problem:
-            problems.append(f"{name} = {value!r}: {problem}")
-        checked[name] = list(value) if isinstance(value, list) else value
-    if not problems:
-        made = config(**checked)
-        problems = made.conflicts() if isinstance(made, _Checked) else []
-        if not problems:
-            return made
-    raise InvalidArgument(f"{config.__name__}: " + "; ".join(problems))
-
-
-@runtime_checkable
-class _Checked(Protocol):
-    def conflicts(self) -> list[str]: ...
+    def conflicts(self) -> list[str]:
+        """What doesn't fit together."""
+        missing = self.reflection == "lm" and not self.lm_model
+        return ["reflection 'lm' needs lm_model: the model's name on its server"] * missing
 
 
 def _ascending(low_name: str, low: float, high_name: str, high: float) -> list[str]:
     return [] if low <= high else [f"{low_name} = {low:g} must not exceed {high_name} = {high:g}"]
-
-
-def _problem(f: Field[Any], value: Value, default: Value) -> str:
-    if type(value) is not type(default):
-        return f"must be a {type(default).__name__}"
-    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-        return "must be a list of strings"
-    if f.metadata["choices"] and value not in f.metadata["choices"]:
-        return "must be one of " + ", ".join(f.metadata["choices"])
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _range_problem(value, f.metadata["low"], f.metadata["high"], f.metadata["unit"])
-    return ""
-
-
-def _range_problem(value: float, low: float, high: float, unit: str) -> str:
-    if not math.isfinite(value):
-        return "must be finite"
-    if low <= value <= high:
-        return ""
-    if math.isinf(high):
-        return f"must be at least {low:g} {unit}".rstrip()
-    if math.isinf(low):
-        return f"must be at most {high:g} {unit}".rstrip()
-    return f"must be from {low:g} to {high:g} {unit}".rstrip()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.guard import strangers
 
 
 class Anomaly(str, Enum):
@@ -34,10 +35,13 @@ class Relax(str, Enum):
 
     REGION = "region"  # without the named place
     ATTRIBUTE = "attribute"  # without the colour, size ...
-    KIND = "kind"  # a wider or similar kind of thing
+    KIND = "kind"  # a wider kind of thing
+    ALIKE = "alike"  # what sounds alike and was taken for another kind
+    ANY_KIND = "any_kind"  # whatever has that property at that place
     SPELLING = "spelling"  # what the word was probably meant to be
     TIME = "time"  # at any time
     AGENT = "agent"  # seen by anybody
+    NEARBY = "nearby"  # around the named place
     PLACE = "place"  # anywhere
 
 
@@ -45,9 +49,12 @@ RELAX_KEY = {
     Relax.REGION: Key.SPATIAL,
     Relax.ATTRIBUTE: Key.SEMANTIC,
     Relax.KIND: Key.SEMANTIC,
+    Relax.ALIKE: Key.SEMANTIC,
+    Relax.ANY_KIND: Key.SEMANTIC,
     Relax.SPELLING: Key.SEMANTIC,
     Relax.TIME: Key.TEMPORAL,
     Relax.AGENT: Key.AGENT,
+    Relax.NEARBY: Key.SPATIAL,
     Relax.PLACE: Key.SPATIAL,
 }
 """Which key each relaxation loosens."""
@@ -73,7 +80,7 @@ FORMS = frozenset(
     compare explain action""".split()
 )
 FACETS = frozenset(
-    [f"semantic:{f}" for f in "anything named kind attribute".split()]
+    [f"semantic:{f}" for f in "anything named kind attribute strange alike".split()]
     + [
         f"spatial:{f}"
         for f in (
@@ -86,7 +93,7 @@ FACETS = frozenset(
         for f in ("none now at between ago before after while first last nth since start end habit change").split()
     ]
     + [f"emptied_by:{f.value}" for f in Key]
-    + ["agent:named", "chained", "past"]
+    + ["agent:named", "chained", "past", "reference"]
 )
 """All that a situation can say. A word that isn't here can't get into a lesson, whatever it names."""
 
@@ -124,14 +131,24 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """Advice for the query writer: what to try first, and what not to. Nobody else accepts one."""
+    """Advice for the query writer: what to try first, and what last. Nobody else accepts one.
+
+    ``note``: words for a query writer that is a language model; others don't read it. Raises InvalidArgument for a
+    note with any word that doesn't speak of asking (``core.guard``).
+    """
 
     prefer: tuple[Relax, ...] = ()
     avoid: tuple[Relax, ...] = ()
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        strange = strangers(self.note)
+        if strange:
+            raise InvalidArgument(f"'{strange[0][:40]}' has no place in a note about asking")
 
     def __str__(self) -> str:
         parts = [f"try {', '.join(r.value for r in self.prefer)} first"] if self.prefer else []
-        parts += [f"avoid {', '.join(r.value for r in self.avoid)}"] if self.avoid else []
+        parts += [f"{', '.join(r.value for r in self.avoid)} last"] if self.avoid else []
         return "; ".join(parts) or "nothing to change"
 
 

@@ -9,13 +9,15 @@ import math
 from dataclasses import dataclass, field, replace
 
 from r4_ros.core.config import ExperienceConfig
-from r4_ros.core.lessons import Focus, Lesson, Polarity
+from r4_ros.core.lessons import FailureMode, Focus, Lesson, Polarity
 from r4_ros.core.model import Feedback
+from r4_ros.experience.runs import RunReport
 from r4_ros.experience.select import facet_cosine
 
 Bank = dict[str, Lesson]
 CREDIT = {Feedback.RIGHT: (1.0, 0.0), Feedback.PARTLY: (0.5, 0.5), Feedback.WRONG: (0.0, 1.0)}
-PRIOR = 1.0  # helped and hurt before anything is known
+PRIOR = 2.0  # helped and hurt before anything is known
+TRUSTED = 0.6  # a lesson that isn't trusted more than this is given to nobody
 
 
 @dataclass
@@ -39,36 +41,66 @@ class Change:
         self.audit.append((lesson_id, "dropped", why))
 
 
+def trust(lesson: Lesson) -> float:
+    """How likely it helps, 0..1: the share of runs that it helped, two good and two bad before the first."""
+    return (lesson.helped + PRIOR) / (lesson.helped + lesson.hurt + 2 * PRIOR)
+
+
 def utility(lesson: Lesson, task_count: int, config: ExperienceConfig) -> float:
-    """What a lesson is worth, 0..1: the share of uses that helped (one good and one bad before the first), halved
-    for every ``half_life_tasks`` since it was last used."""
-    share = (lesson.helped + PRIOR) / (lesson.helped + lesson.hurt + 2 * PRIOR)
-    return float(share * math.pow(0.5, max(0, task_count - lesson.last_used) / config.half_life_tasks))
+    """What a lesson is worth, 0..1: its trust, halved for every ``half_life_tasks`` since it was last used."""
+    age = max(0, task_count - lesson.last_used) / config.half_life_tasks
+    return float(trust(lesson) * math.pow(0.5, age))
 
 
-def credit(bank: Bank, lesson_ids: tuple[str, ...], feedback: Feedback, task_count: int, change: Change) -> None:
-    """Count a use of lessons and how the task ended; ids that are no longer there are passed over."""
-    helped, hurt = CREDIT[feedback]
-    for lesson_id in lesson_ids:
-        lesson = bank.get(lesson_id)
-        if lesson is not None:
-            used = replace(
-                lesson,
-                uses=lesson.uses + 1,
-                helped=lesson.helped + helped,
-                hurt=lesson.hurt + hurt,
-                last_used=task_count,
-            )
-            change.write(bank, used, "used", feedback.name.lower())
+def credit(
+    bank: Bank, run: RunReport, feedback: Feedback, task_count: int, config: ExperienceConfig, change: Change, but: str
+) -> None:
+    """Count a run for the lessons that it bears out or contradicts, whether they were given to it or not.
+
+    A run in a lesson's situation that told what the lesson prefers helped or hurt as it ended; one that told what a
+    lesson says to avoid, the other way. What was given and not followed counts as a use only. ``but``: the lesson that
+    the run itself taught.
+    """
+    for lesson in list(bank.values()):
+        about = 0 if lesson.lesson_id == but else _bears_on(lesson, run, config.merge_cosine)
+        if not about and lesson.lesson_id not in run.lessons:
+            continue
+        good, bad = CREDIT[feedback][::about] if about else (0.0, 0.0)
+        used = replace(
+            lesson,
+            uses=lesson.uses + 1,
+            helped=lesson.helped + good,
+            hurt=lesson.hurt + bad,
+            last_used=task_count,
+        )
+        change.write(bank, used, "used", feedback.name.lower() if about else "not followed")
 
 
-def add(bank: Bank, lesson: Lesson, config: ExperienceConfig, change: Change) -> None:
-    """A new lesson, merged into the nearest of its kind where there is one near enough."""
+def _bears_on(lesson: Lesson, run: RunReport, least: float) -> int:
+    """1: the run did as the lesson says; -1: it told what the lesson warns of; 0: neither, or another situation."""
+    when = lesson.when_to_use
+    if run.situation is None or not run.told or facet_cosine(when.facets, run.situation.facets) < least:
+        return 0
+    if set(run.told) == set(lesson.correction.prefer):
+        return 1
+    warned = lesson.failure_mode is FailureMode.MISLED and set(run.told) == set(lesson.correction.avoid)
+    return -1 if warned else 0
+
+
+def add(bank: Bank, lesson: Lesson, config: ExperienceConfig, change: Change) -> str:
+    """A new lesson, merged into the nearest of its kind where there is one near enough. Returns the id of that one."""
     near = _nearest(bank, lesson, config.merge_cosine)
     if near is None:
         change.write(bank, lesson, "learnt", str(lesson.correction))
     else:
         change.write(bank, merged(near, lesson), "merged", f"with another at {_cosine(near, lesson):.2f}")
+    return lesson.lesson_id if near is None else near.lesson_id
+
+
+def keep(bank: Bank, lesson: Lesson, change: Change) -> None:
+    """A new lesson beside all others; the very same one is counted."""
+    known = bank.get(lesson.lesson_id)
+    change.write(bank, lesson if known is None else merged(known, lesson), "learnt", str(lesson.correction))
 
 
 def merged(kept: Lesson, other: Lesson) -> Lesson:
@@ -76,7 +108,7 @@ def merged(kept: Lesson, other: Lesson) -> Lesson:
     avoid = tuple(r for r in kept.correction.avoid if r in other.correction.avoid)
     return replace(
         kept,
-        correction=Focus(kept.correction.prefer, avoid),
+        correction=Focus(kept.correction.prefer, avoid, kept.correction.note or other.correction.note),
         support=kept.support + other.support,
         uses=kept.uses + other.uses,
         helped=kept.helped + other.helped,

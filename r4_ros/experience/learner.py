@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from r4_ros.core.config import ExperienceConfig
 from r4_ros.core.lessons import Advice, Lesson, Situation
 from r4_ros.core.ports import LessonStore
 from r4_ros.experience import bank
+from r4_ros.experience.language import LanguageReflector
 from r4_ros.experience.reflect import lesson_of
 from r4_ros.experience.runs import report
 from r4_ros.experience.select import focus_of, select
@@ -17,10 +18,20 @@ BATCH = 64
 
 
 class Learner:
-    """An ``Advisor`` whose lessons come from a store. A lesson helps only tasks that begin after it was learnt."""
+    """An ``Advisor`` whose lessons come from a store. A lesson helps only tasks that begin after it was learnt.
 
-    def __init__(self, store: LessonStore, config: ExperienceConfig) -> None:
-        self._store, self._config = store, config
+    ``life_cycle``: without it, every lesson stays as it is and counts alike; for comparison. ``reflector``: a language
+    model that looks over each lesson.
+    """
+
+    def __init__(
+        self,
+        store: LessonStore,
+        config: ExperienceConfig,
+        life_cycle: bool = True,
+        reflector: LanguageReflector | None = None,
+    ) -> None:
+        self._store, self._config, self._life_cycle, self._reflector = store, config, life_cycle, reflector
         self._bank = store.lessons()
         self._task_count = store.task_count()
 
@@ -29,11 +40,18 @@ class Learner:
         """How many lessons there are."""
         return len(self._bank)
 
+    @property
+    def lessons(self) -> Mapping[str, Lesson]:
+        """All lessons by id."""
+        return self._bank
+
     def select(self, situation: Situation) -> tuple[Lesson, ...]:
         """At most two lessons that fit, the better one first."""
         lessons, count = self._bank, self._task_count
-        worth = {i: bank.utility(lesson, count, self._config) for i, lesson in lessons.items()}
-        return select(lessons.values(), situation, worth)
+        if not self._life_cycle:
+            return select(lessons.values(), situation, dict.fromkeys(lessons, 1.0))
+        worth = {i: bank.utility(k, count, self._config) for i, k in lessons.items() if bank.trust(k) > bank.TRUSTED}
+        return select((lessons[i] for i in worth), situation, worth)
 
     def advise(self, situation: Situation) -> Advice:
         """What to try first in such a situation; an empty focus where nothing fits."""
@@ -52,11 +70,17 @@ class Learner:
         for task, feedback in due:
             run = report(task.trace)
             count += 1
-            bank.credit(lessons, run.lessons, feedback, count, change)
             lesson = lesson_of(run, feedback, task.agent_id, count)
-            if lesson is not None:
-                bank.add(lessons, lesson, self._config, change)
-        bank.tidy(lessons, count, self._config, change)
+            if lesson is not None and self._reflector is not None:
+                lesson = self._reflector.revised(lesson, run, feedback)
+            if not self._life_cycle:
+                if lesson is not None:
+                    bank.keep(lessons, lesson, change)
+                continue
+            taught = "" if lesson is None else bank.add(lessons, lesson, self._config, change)
+            bank.credit(lessons, run, feedback, count, self._config, change, but=taught)
+        if self._life_cycle:
+            bank.tidy(lessons, count, self._config, change)
         self._store.update([task.task_id for task, _ in due], change.written, change.dropped, change.audit)
         self._bank, self._task_count = lessons, count
         return len(due)

@@ -19,18 +19,21 @@ def lesson_of(run: RunReport, feedback: Feedback, agent_id: str, task_count: int
     """
     if run.situation is None or not run.attempts or feedback is Feedback.PARTLY:
         return None
-    empty = tuple(dict.fromkeys(a.relax for a in run.attempts if not a.found))
-    useful = next((a.relax for a in run.attempts if a.found), None)
+    empty = tuple(dict.fromkeys(a.relax[0] for a in run.attempts if not a.found and len(a.relax) == 1))
     if feedback is Feedback.RIGHT:
-        if useful is None:
+        if not run.told:
             return None  # that there is nothing was the answer
-        focus = Focus((useful,), tuple(r for r in empty if r is not useful))
-        return _made(Polarity.SUCCESS, run.situation, RELAX_KEY[useful], FailureMode.NONE, focus, agent_id, task_count)
-    if useful is None:
-        focus, mode, need = Focus((), empty), FailureMode.EXHAUSTED, RELAX_KEY[empty[-1]]
+        focus = Focus(run.told, tuple(r for r in empty if r not in run.told))
+        polarity, mode, need = Polarity.SUCCESS, FailureMode.NONE, RELAX_KEY[run.told[0]]
+    elif run.told:
+        focus = Focus((), run.told)
+        polarity, mode, need = Polarity.FAILURE, FailureMode.MISLED, RELAX_KEY[run.told[0]]
+    elif run.stopped and empty:
+        focus = Focus((), empty)
+        polarity, mode, need = Polarity.FAILURE, FailureMode.EXHAUSTED, RELAX_KEY[empty[-1]]
     else:
-        focus, mode, need = Focus((), (useful,)), FailureMode.MISLED, RELAX_KEY[useful]
-    return _made(Polarity.FAILURE, run.situation, need, mode, focus, agent_id, task_count)
+        return None  # everything was tried: no other order would have helped
+    return _made(polarity, run.situation, need, mode, focus, agent_id, task_count)
 
 
 def _made(
@@ -43,16 +46,22 @@ def _made(
     task_count: int,
 ) -> Lesson:
     """A new lesson; its id follows from what it says, so that two robots name the same lesson alike."""
-    text = f"{polarity.value}|{situation}|{need.value}|{mode.value}|{focus}"
-    lesson_id = hashlib.sha256(text.encode()).hexdigest()[:16]
     return Lesson(
-        lesson_id,
+        id_of(polarity, situation, need, mode, focus),
         polarity,
         situation,
         need,
         mode,
         focus,
+        uses=1,
+        helped=1.0,  # the task that taught it
         created=task_count,
         last_used=task_count,
         agents=(agent_id,) if agent_id else (),
     )
+
+
+def id_of(polarity: Polarity, situation: Situation, need: Key, mode: FailureMode, focus: Focus) -> str:
+    """A lesson's id, by what it says; its note apart."""
+    text = f"{polarity.value}|{situation}|{need.value}|{mode.value}|{focus}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -12,9 +12,9 @@ from r4_ros.core.model import TraceStep
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One relaxation that was tried, and whether it found anything."""
+    """What was dropped in one query, one condition or two, and whether it found anything."""
 
-    relax: Relax
+    relax: tuple[Relax, ...]
     found: int
 
 
@@ -24,6 +24,8 @@ class RunReport:
 
     situation: Situation | None  # None: no anomaly
     attempts: tuple[Attempt, ...]
+    told: tuple[Relax, ...]  # what was dropped to find the evidence that was told; empty: none was
+    stopped: bool  # the rounds ended before all was tried
     lessons: tuple[str, ...]  # ids of the lessons that were given
 
 
@@ -32,14 +34,26 @@ def report(trace: Sequence[TraceStep]) -> RunReport:
     situation: Situation | None = None
     attempts: list[Attempt] = []
     lessons: list[str] = []
+    told: tuple[Relax, ...] = ()
+    stopped = False
     for step in trace:
         if step.action == "reflect":
             situation = _situation(step.detail) or situation
-        elif step.action == "tried" and step.detail in Relax._value2member_map_:
-            attempts.append(Attempt(Relax(step.detail), step.found))
+        elif step.action == "tried" and (dropped := _dropped(step.detail)):
+            attempts.append(Attempt(dropped, step.found))
+        elif step.action == "told":
+            told = _dropped(step.detail)
+        elif step.action == "stop":
+            stopped = True
         elif step.action == "experience":
             lessons += step.detail.partition(": ")[0].split()
-    return RunReport(situation, tuple(attempts), tuple(dict.fromkeys(lessons)))
+    return RunReport(situation, tuple(attempts), told, stopped, tuple(dict.fromkeys(lessons)))
+
+
+def _dropped(text: str) -> tuple[Relax, ...]:
+    """'attribute+place' as what was dropped; empty for anything else."""
+    names = text.split("+")
+    return tuple(Relax(n) for n in names) if all(n in Relax._value2member_map_ for n in names) else ()
 
 
 def _situation(text: str) -> Situation | None:

@@ -49,7 +49,8 @@ def focus_of(lessons: Sequence[Lesson]) -> Focus:
     for lesson in lessons:
         prefer += [r for r in lesson.correction.prefer if r not in prefer and r not in avoid]
         avoid += [r for r in lesson.correction.avoid if r not in avoid and r not in prefer]
-    return Focus(tuple(prefer), tuple(avoid))
+    note = next((lesson.correction.note for lesson in lessons if lesson.correction.note), "")
+    return Focus(tuple(prefer), tuple(avoid), note)
 
 
 def facet_cosine(a: Sequence[str], b: Sequence[str]) -> float:

@@ -46,6 +46,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         """CREATE TABLE lesson_change(
             change_no INTEGER PRIMARY KEY, lesson_id TEXT NOT NULL, what TEXT NOT NULL, why TEXT NOT NULL)""",
     ),
+    ("ALTER TABLE lesson ADD COLUMN note TEXT NOT NULL DEFAULT ''",),
 )
 
 _TASK = """task_id, agent_id, stamp_ns, question, form, verdict, answer, value, value_frame, confidence,

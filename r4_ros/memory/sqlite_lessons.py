@@ -15,7 +15,7 @@ from r4_ros.memory.sql import Row
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
 
 _LESSON = """lesson_id, polarity, situation, evidence_need, failure_mode, prefer, avoid, support, uses, helped, hurt,
-    created, last_used, agents"""
+    created, last_used, agents, note"""
 
 _NAMES = tuple(name.strip() for name in _LESSON.replace("situation", "when_to_use").split(","))
 
@@ -64,7 +64,7 @@ class SqliteLessonStore:
             for task_id in task_ids:
                 self._file.execute("INSERT INTO learnt SELECT task_no FROM task WHERE task_id = ?", (task_id,))
             self._file.execute_many("DELETE FROM lesson WHERE lesson_id = ?", [(i,) for i in dropped])
-            marks = ", ".join("?" * 14)
+            marks = ", ".join("?" * len(_NAMES))
             self._file.execute_many(
                 f"INSERT OR REPLACE INTO lesson({_LESSON}) VALUES ({marks})", [_row(k) for k in written.values()]
             )
@@ -95,6 +95,7 @@ def lesson_to_dict(lesson: Lesson) -> dict[str, object]:
         "created": lesson.created,
         "last_used": lesson.last_used,
         "agents": list(lesson.agents),
+        "note": lesson.correction.note,
     }
 
 
@@ -105,7 +106,8 @@ def _row(lesson: Lesson) -> Row:
 def lesson_from_dict(fields: Mapping[str, Any]) -> Lesson:
     """A lesson from what ``lesson_to_dict`` made of it. Raises InvalidArgument for anything else."""
     try:
-        row = tuple(json.dumps(fields[k]) if isinstance(fields[k], list) else fields[k] for k in _NAMES)
+        given = {"note": "", **fields}
+        row = tuple(json.dumps(given[k]) if isinstance(given[k], list) else given[k] for k in _NAMES)
         if not re.fullmatch("[0-9a-f]{16}", fields["lesson_id"]):
             raise ValueError("its lesson_id isn't one")
         if not all(math.isfinite(fields[k]) and fields[k] >= 0 for k in _COUNTERS):
@@ -116,11 +118,10 @@ def lesson_from_dict(fields: Mapping[str, Any]) -> Lesson:
 
 
 def _lesson_of(row: Row) -> Lesson:
-    (lesson_id, polarity, situation, need, mode, prefer, avoid, support, uses, helped, hurt, created, used, agents) = (
-        row
-    )
+    lesson_id, polarity, situation, need, mode, prefer, avoid, *counters, agents, note = row
+    support, uses, helped, hurt, created, used = counters
     try:
-        focus = Focus(tuple(Relax(r) for r in json.loads(prefer)), tuple(Relax(r) for r in json.loads(avoid)))
+        focus = Focus(tuple(Relax(r) for r in json.loads(prefer)), tuple(Relax(r) for r in json.loads(avoid)), note)
         return Lesson(
             lesson_id,
             Polarity(polarity),

@@ -7,6 +7,7 @@ from typing import Any
 
 from r4_ros import msg, srv
 from r4_ros.core.errors import OutcomeCode
+from r4_ros.core.guard import strangers
 from r4_ros.core.lessons import Advice, Focus, Lesson, Relax, Situation
 
 WAIT_S = 0.3
@@ -36,9 +37,11 @@ def advice_from_response(response: Any) -> Advice:
     if response.outcome.code != OutcomeCode.OK:
         return Advice()
     known = Relax._value2member_map_
+    note = next((lesson.note for lesson in response.lessons if lesson.note), "")
     focus = Focus(
         tuple(Relax(name) for name in response.prefer if name in known),
         tuple(Relax(name) for name in response.avoid if name in known),
+        "" if strangers(note) else note,
     )
     return Advice(focus, tuple(lesson.lesson_id for lesson in response.lessons))
 
@@ -58,4 +61,5 @@ def lesson_to_msg(lesson: Lesson) -> msg.Experience:
         helped=float(lesson.helped),
         hurt=float(lesson.hurt),
         agents=list(lesson.agents),
+        note=lesson.correction.note,
     )

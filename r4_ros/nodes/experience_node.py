@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from r4_ros import msg, srv
+from r4_ros.adapters.language_models import make_reflecting
 from r4_ros.core.config import ExperienceConfig
 from r4_ros.core.errors import ExperienceError
 from r4_ros.core.lessons import Situation
 from r4_ros.core.model import Feedback, Question
+from r4_ros.experience.language import LanguageReflector
 from r4_ros.experience.learner import Learner
 from r4_ros.experience.recorder import Recorder
 from r4_ros.experience.select import focus_of
@@ -45,7 +47,9 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         """Open the record and make the service."""
         self._store = SqliteTaskStore(ros_home(self.config.db))
         self._recorder = Recorder(self._store, self, self.agent_id)
-        self._learner = Learner(SqliteLessonStore(self._store), self.config)
+        model = make_reflecting(self.config)
+        self._reflector = None if model is None else LanguageReflector(model, self.config.lm_timeout_s)
+        self._learner = Learner(SqliteLessonStore(self._store), self.config, reflector=self._reflector)
         self._worker: Worker[Job] = self.worker("r4-experience")
         self._feedback: Worker[Job] = self.worker("r4-feedback")
         self.serve(srv.RecordOutcome, "experience/record_outcome", self._record_outcome, self._feedback)
@@ -107,7 +111,10 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         problems = []
         if not self.count_publishers(self.resolve_topic_name("reasoner/answers")):
             problems.append(f"nobody publishes {self.resolve_topic_name('reasoner/answers')}: is the reasoner active?")
-        return Report(problems, {"waiting": self._worker.pending, "lessons": self._learner.size})
+        counts = {"waiting": self._worker.pending, "lessons": self._learner.size}
+        if self._reflector is not None:
+            counts["refused_reflections"] = self._reflector.refused
+        return Report(problems, counts)
 
 
 def main(args: Sequence[str] | None = None) -> int:

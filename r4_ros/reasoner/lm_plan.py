@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, ModelError
+from r4_ros.core.lessons import Focus
 from r4_ros.core.ports import LanguageModel
 from r4_ros.reasoner import manual, parse
 from r4_ros.reasoner.completing import completed
@@ -62,6 +64,26 @@ class ModelPlanner:
                 plan = plan.model_copy(update={"unsupported": UNSUPPORTED})
             return plan, tuple(notes)
         raise ModelError(f"none of {1 + self._repairs} replies was a plan of the question; the last: {wrong}")
+
+    def order(self, situation: str, names: Sequence[str], focus: Focus, end: float) -> tuple[str, ...]:
+        """In which order to drop conditions, by their names; empty where the model doesn't say.
+
+        The model sees the situation by types, the names and the advice. Raises ModelError, DeadlineExceeded.
+        """
+        told = f"{focus}. {focus.note}"
+        user = _prompt("advice-1.txt", situation=situation, names=", ".join(names), advice=told)
+        schema: dict[str, object] = {
+            "type": "object",
+            "properties": {"order": {"type": "array", "items": {"type": "string", "enum": list(names)}}},
+            "required": ["order"],
+        }
+        reply = self._model.complete("", user, schema, end - time.monotonic())
+        try:
+            order = parsed(reply).get("order")
+        except InvalidArgument:
+            return ()
+        chosen = order if isinstance(order, list) else []
+        return tuple(dict.fromkeys(name for name in chosen if isinstance(name, str) and name in names))
 
 
 def parsed(reply: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, R4Error, UnsupportedQuestion
-from r4_ros.core.lessons import Relax
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, Retrieval, TraceStep, Verdict
 from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory
 from r4_ros.reasoner import (
@@ -20,7 +19,7 @@ from r4_ros.reasoner import (
     judge_usual,
     lexicon,
     parse,
-    reflection,
+    retry,
     selves,
     uses,
     wording,
@@ -41,8 +40,8 @@ from r4_ros.reasoner.judge_place import PLACES
 from r4_ros.reasoner.judge_verify import left_place
 from r4_ros.reasoner.keys import Attribute, Form, Plan
 from r4_ros.reasoner.moments import Window
-from r4_ros.reasoner.planner import Planner
-from r4_ros.reasoner.refine import Relaxation, relaxations
+from r4_ros.reasoner.planner import LmPlanner, Planner
+from r4_ros.reasoner.retry import Attempt
 from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
 
 JUDGES = {
@@ -90,6 +89,9 @@ def solve(
         advisor=advisor,
         embedder=embedder,
         eyes=eyes,
+        orderer=planner.order if isinstance(planner, LmPlanner) else None,
+        relax_order=tuple(config.relax_order),
+        unanswered_trigger=config.unanswered_trigger,
     )
     plan: Plan | None = None
     try:
@@ -163,13 +165,13 @@ def _answer(run: Run, plan: Plan) -> Draft:
         return own
     if judge_usual.is_asked(plan):
         return judge_usual.usual(run, plan)
-    draft, unknown, found = _try(run, plan)
+    draft, unknown, found = first = _try(run, plan)
     if draft is not None:
         return staled(run, draft) if found is not None and is_present(plan, found) else draft
     base = absent(run, found) if found is not None else _no_region(run, unknown)
     if base.verdict is Verdict.NEVER_VISITED:
         return base
-    return _refined(run, plan, base, found, unknown)
+    return retry.refined(run, plan, base, first, lambda other: _try(run, other))
 
 
 def _at_sight(run: Run, plan: Plan, look: Retrieval) -> Draft | None:
@@ -193,7 +195,7 @@ def _at_sight(run: Run, plan: Plan, look: Retrieval) -> Draft | None:
     return draft if draft.verdict is Verdict.ANSWERED else None
 
 
-def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Found | None]:
+def _try(run: Run, plan: Plan) -> Attempt:
     """Run and judge a plan; no draft where nothing matched."""
     try:
         present_only = _is_about_now(plan)
@@ -201,15 +203,15 @@ def _try(run: Run, plan: Plan) -> tuple[Draft | None, UnknownRegion | None, Foun
         if not found.evidence and present_only and found.missing == len(plan.steps) - 1:
             found = _gone_too(run, plan, found)
         if plan.event is not None and plan.form in EVENT_FORMS and found.missing in (-1, len(plan.steps) - 1):
-            return judge_time.changed(run, found), None, found
+            return Attempt(judge_time.changed(run, found), None, found)
         if not found.evidence:
-            return None, None, found
+            return Attempt(None, None, found)
         if _all_gone(found) and is_present(plan, found) and present_only:
-            return _of_gone(run, found), None, found
+            return Attempt(_of_gone(run, found), None, found)
         draft = JUDGES[plan.form](run, found)
-        return _checked(run, plan, found, draft), None, found
+        return Attempt(_checked(run, plan, found, draft), None, found)
     except UnknownRegion as unknown:
-        return None, unknown, None
+        return Attempt(None, unknown, None)
 
 
 def _of_gone(run: Run, found: Found) -> Draft:
@@ -325,67 +327,3 @@ def _tells(evidence: Evidence, asked: Attribute) -> bool:
 def _no_region(run: Run, unknown: UnknownRegion | None) -> Draft:
     known = f" I know: {wording.listed(run.regions, 8)}." if run.regions else " No places of this map have names."
     return unsupported(f"I know no place called '{unknown}'.{known}")
-
-
-def _refined(run: Run, plan: Plan, base: Draft, found: Found | None, unknown: UnknownRegion | None) -> Draft:
-    """Relax one key at a time while rounds remain; what comes of it is said beside the answer, never as the answer."""
-    options = _reflected(run, plan, found, list(relaxations(plan, found, unknown)))
-    asked = False
-    while options:
-        if run.round >= run.max_rounds:
-            run.note("stop", f"{run.max_rounds} rounds")
-            break
-        relaxed = options.pop(0)
-        draft = _relaxed(run, relaxed)
-        if draft is not None and draft.evidence:
-            return _beside(base, relaxed, draft, plan)
-        if not asked and options:
-            options, asked = _advised(run, plan, found, options), True
-    return base
-
-
-def _reflected(run: Run, plan: Plan, found: Found | None, options: list[Relaxation]) -> list[Relaxation]:
-    """The run names what is wrong, and what to try first because of it."""
-    if run.experience == "off" or not options:
-        return options
-    run.note("reflect", str(reflection.situation(plan, found)))
-    return reflection.by_blame(options, found)
-
-
-def _advised(run: Run, plan: Plan, found: Found | None, options: list[Relaxation]) -> list[Relaxation]:
-    """The anomaly stayed: what other runs have shown decides what is tried next."""
-    if run.advisor is None or run.experience != "lessons":
-        return options
-    advice = run.advisor.advise(reflection.situation(plan, found))
-    if advice.lesson_ids:
-        run.note("experience", f"{' '.join(advice.lesson_ids)}: {advice.focus}")
-    return reflection.focused(options, advice.focus)
-
-
-def _relaxed(run: Run, relaxed: Relaxation) -> Draft | None:
-    """Another round, with a key relaxed; None where the memory can't be asked that."""
-    run.round += 1
-    run.note("refine", f"{relaxed.key.value}: {relaxed.note}")
-    try:
-        draft, _, _ = _try(run, relaxed.plan)
-    except UnsupportedQuestion:
-        return None
-    run.note("tried", relaxed.key.value, 0 if draft is None else len(draft.evidence))
-    return draft
-
-
-def _beside(base: Draft, relaxed: Relaxation, draft: Draft, plan: Plan) -> Draft:
-    """The base answer with what the relaxed plan found; a property that isn't known can't be denied."""
-    told = draft.text.removeprefix("Yes, ").removeprefix("Yes: ")
-    text = f"{base.text} {relaxed.note} {told}"
-    asked = [a.name for step in plan.steps for a in step.semantic.attributes if a.is_known]
-    unknown = [n for n in asked if not all(wording.attribute(e, n) for e in draft.evidence)]
-    if relaxed.key is Relax.ATTRIBUTE and unknown:
-        text = f"{text} Its {wording.listed(unknown)} isn't known."
-        return Draft(text, Verdict.AMBIGUOUS, None, draft.evidence, draft.confidence / 2, draft.frame)
-    if base.verdict is Verdict.ANSWERED:
-        return replace(base, text=text, evidence=draft.evidence)
-    if relaxed.verdict is Verdict.AMBIGUOUS:
-        value = draft.value if relaxed.key in (Relax.REGION, Relax.SPELLING) else None
-        return Draft(text, Verdict.AMBIGUOUS, value, draft.evidence, draft.confidence / 2, draft.frame)
-    return replace(base, text=text, evidence=draft.evidence)

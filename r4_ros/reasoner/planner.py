@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, ModelError, UnsupportedQuestion
+from r4_ros.core.lessons import Focus
 from r4_ros.core.ports import LanguageModel
 from r4_ros.reasoner import decompose
 from r4_ros.reasoner.keys import Plan
@@ -65,6 +67,13 @@ class LmPlanner:
                 raise UnsupportedQuestion(f"the language model gave no plan ({error})") from error
             note = f"{self._by} gave no plan, so the rules made it: {error}"
             return Planned(decompose.plan(text), RULES, (note,))
+
+    def order(self, situation: str, names: Sequence[str], focus: Focus, deadline_s: float) -> tuple[str, ...]:
+        """In which order to drop conditions after advice in words; empty: no opinion."""
+        try:
+            return self._planner.order(situation, names, focus, time.monotonic() + min(self._timeout_s, deadline_s))
+        except (ModelError, DeadlineExceeded):
+            return ()
 
 
 def make_planner(config: ReasonerConfig, model: LanguageModel | None = None) -> Planner:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
 from r4_ros.core.errors import DeadlineExceeded, UnsupportedQuestion
+from r4_ros.core.lessons import Focus
 from r4_ros.core.model import (
     EntryState,
     Event,
@@ -86,6 +87,9 @@ class Run:
     embedder: Embedder | None = None
     guessed: bool = False  # what serves the asked purpose is known by likeness only
     eyes: Eyes | None = None
+    orderer: Callable[[str, Sequence[str], Focus, float], tuple[str, ...]] | None = None
+    relax_order: tuple[str, ...] = ()
+    unanswered_trigger: bool = False
     now_ns: int = 0
     regions: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()

@@ -69,21 +69,28 @@ def _scenario(number: int) -> Scenario:
     rng = np.random.default_rng([number, 11])
     duration_s = DURATIONS_S[number % len(DURATIONS_S)]
     robots = ("robot1",) if number % 2 == 0 else ("robot1", "robot2")
-    script = _script(rng, furnish(number), duration_s)
-    return Scenario(f"s{number:02d}", number, duration_s, robots, script, people=int(number % 3 == 2))
+    placed = script(rng, furnish(number), duration_s)
+    return Scenario(f"s{number:02d}", number, duration_s, robots, placed, people=int(number % 3 == 2))
 
 
-def _script(rng: np.random.Generator, things: Sequence[Thing], duration_s: float) -> tuple[Change, ...]:
+def script(
+    rng: np.random.Generator,
+    things: Sequence[Thing],
+    duration_s: float,
+    carried: Sequence[str] = CARRIED,
+    surfaces: Sequence[Surface] = SURFACES,
+    spacing_s: float = SPACING_S,
+) -> tuple[Change, ...]:
     """Moves (three in five), removals and returns. Each thing's story begins when the first tour is half over."""
     now = {thing.name: thing for thing in things}
     changes: list[Change] = []
-    names = [str(n) for n in rng.permutation(list(CARRIED))]
+    names = [str(n) for n in rng.permutation(list(carried))]
     at_s = 75.0 + float(rng.uniform(0, 20))
     while names and at_s < duration_s - 100:
         name, kind = names.pop(), float(rng.random())
         thing = now[name]
         if kind < 0.6:
-            spot = _spot(rng, thing, list(now.values()))
+            spot = _spot(rng, thing, list(now.values()), surfaces)
             if spot is not None:
                 degrees = float(rng.integers(0, 360))
                 now[name] = thing.moved(spot, math.radians(degrees))
@@ -94,14 +101,15 @@ def _script(rng: np.random.Generator, things: Sequence[Thing], duration_s: float
                 changes.append(Change(at_s + 60, name, thing.position, math.degrees(thing.yaw)))
             else:
                 del now[name]
-        at_s += SPACING_S * float(rng.uniform(0.7, 1.3))
+        at_s += spacing_s * float(rng.uniform(0.7, 1.3))
     return tuple(sorted(changes, key=lambda c: c.at_s))
 
 
-def _spot(rng: np.random.Generator, thing: Thing, others: Sequence[Thing]) -> tuple[float, float, float] | None:
-    """Free room for a thing on a surface that it isn't on already; None: none was found."""
-    here = [s for s in SURFACES if s.holds(thing.box())]
-    free = [s for s in SURFACES if s.free and s not in here]
+def _spot(
+    rng: np.random.Generator, thing: Thing, others: Sequence[Thing], surfaces: Sequence[Surface]
+) -> tuple[float, float, float] | None:
+    """Free room for a thing on one of the surfaces that it isn't on already; None: none was found."""
+    free = [s for s in surfaces if s.free and not s.holds(thing.box())]
     for _ in range(TRIES):
         surface = free[int(rng.integers(len(free)))]
         spot = _try_spot(rng, thing, surface, others)

@@ -1,7 +1,7 @@
 """Memories without pictures: rays tell what is in view, the simulator's state tells what it is. Boxes have noise.
 
 A coarse grid of rays by the simulator's own ray caster stands for each picture: no light, no colour, no masks to lift.
-So it is ten times as fast as rendering, and errors of perception are only those that are put in on purpose.
+So it is several times as fast as rendering, and errors of perception are only those that are put in on purpose.
 """
 
 from __future__ import annotations

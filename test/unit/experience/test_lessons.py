@@ -62,11 +62,15 @@ lessons = st.builds(
 )
 
 
-def steps(*tried: tuple[Relax, int], situation: Situation = CUP, used: str = "") -> tuple[TraceStep, ...]:
+def steps(
+    *tried: tuple[Relax, int], situation: Situation = CUP, used: str = "", stopped: bool = False
+) -> tuple[TraceStep, ...]:
     trace = [TraceStep(1, "plan", "locate the cup on the table"), TraceStep(1, "reflect", str(situation))]
     if used:
         trace.append(TraceStep(1, "experience", f"{used}: try kind first"))
     trace += [TraceStep(i + 2, "tried", relax.value, found) for i, (relax, found) in enumerate(tried)]
+    trace += [TraceStep(9, "stop", "5 rounds")] * stopped
+    trace += [TraceStep(9, "told", relax.value) for relax, found in tried[-1:] if found]
     return (*trace, TraceStep(9, "answer", "ANSWERED: ..."))
 
 
@@ -101,7 +105,8 @@ def test_no_other_text_is_a_situation(text: str) -> None:
 def test_a_trace_is_read() -> None:
     read = report(steps((Relax.KIND, 0), (Relax.TIME, 2), used="abc def"))
     assert read.situation == CUP
-    assert read.attempts == (Attempt(Relax.KIND, 0), Attempt(Relax.TIME, 2))
+    assert read.attempts == (Attempt((Relax.KIND,), 0), Attempt((Relax.TIME,), 2))
+    assert read.told == (Relax.TIME,)
     assert read.lessons == ("abc", "def")
     assert report((TraceStep(1, "reflect", "??"), TraceStep(2, "tried", "magic", 1))) == report(())
 
@@ -118,7 +123,7 @@ def test_what_misled_and_what_was_in_vain_is_learnt() -> None:
     misled = lesson_of(report(steps((Relax.ATTRIBUTE, 3))), Feedback.WRONG, "", 0)
     assert misled is not None
     assert (misled.failure_mode, misled.correction.avoid) == (FailureMode.MISLED, (Relax.ATTRIBUTE,))
-    vain = lesson_of(report(steps((Relax.KIND, 0), (Relax.PLACE, 0))), Feedback.WRONG, "", 0)
+    vain = lesson_of(report(steps((Relax.KIND, 0), (Relax.PLACE, 0), stopped=True)), Feedback.WRONG, "", 0)
     assert vain is not None
     assert (vain.failure_mode, vain.correction.avoid) == (FailureMode.EXHAUSTED, (Relax.KIND, Relax.PLACE))
 
@@ -130,6 +135,7 @@ def test_what_misled_and_what_was_in_vain_is_learnt() -> None:
         (steps(), Feedback.RIGHT),
         (steps((Relax.KIND, 1)), Feedback.PARTLY),
         (steps((Relax.KIND, 0)), Feedback.RIGHT),
+        (steps((Relax.KIND, 0)), Feedback.WRONG),
     ],
 )
 def test_some_runs_teach_nothing(trace: tuple[TraceStep, ...], feedback: Feedback) -> None:
@@ -210,6 +216,9 @@ def test_what_hurts_goes_and_what_is_new_stays() -> None:
 def test_a_lesson_helps_later_tasks_only_and_is_credited(tasks: SqliteTaskStore) -> None:
     learner = Learner(SqliteLessonStore(tasks), CONFIG)
     finish(tasks, "one", steps((Relax.KIND, 0), (Relax.TIME, 1)), Feedback.RIGHT)
+    assert learner.learn() == 1
+    assert learner.advise(CUP).lesson_ids == (), "seen once isn't enough"
+    finish(tasks, "too", steps((Relax.KIND, 0), (Relax.TIME, 1)), Feedback.RIGHT)
     assert learner.advise(CUP).lesson_ids == ()
     assert learner.learn() == 1
     advice = learner.advise(CUP)
@@ -218,9 +227,39 @@ def test_a_lesson_helps_later_tasks_only_and_is_credited(tasks: SqliteTaskStore)
     assert learner.learn() == 1
     again = Learner(SqliteLessonStore(tasks), CONFIG)
     kept = SqliteLessonStore(tasks).lessons()[advice.lesson_ids[0]]
-    assert (kept.uses, kept.helped, kept.hurt) == (1, 0.0, 1.0)
+    assert (kept.uses, kept.helped, kept.hurt) == (3, 2.0, 1.0)
     assert again.advise(CUP) == learner.advise(CUP)
     assert SqliteLessonStore(tasks).audit()
+
+
+def test_a_run_counts_for_what_it_bears_out_and_against_what_it_contradicts(tasks: SqliteTaskStore) -> None:
+    """Whether the lesson was given to it or not; what was given and not followed counts as a use only."""
+    store = SqliteLessonStore(tasks)
+    learner = Learner(store, CONFIG)
+    finish(tasks, "right", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    finish(tasks, "wrong", steps((Relax.TIME, 1)), Feedback.WRONG)
+    learner.learn()
+    success, failure = (
+        next(k for k in store.lessons().values() if k.polarity is polarity)
+        for polarity in (Polarity.SUCCESS, Polarity.FAILURE)
+    )
+    assert (success.helped, success.hurt) == (1.0, 1.0) and (failure.helped, failure.hurt) == (1.0, 0.0)
+    finish(tasks, "again", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    finish(tasks, "other", steps((Relax.PLACE, 1), used=success.lesson_id), Feedback.RIGHT)
+    learner.learn()
+    kept = store.lessons()
+    assert (kept[success.lesson_id].uses, kept[success.lesson_id].helped, kept[success.lesson_id].hurt) == (4, 2.0, 1.0)
+    assert (kept[failure.lesson_id].helped, kept[failure.lesson_id].hurt) == (1.0, 1.0)
+
+
+def test_without_a_life_cycle_every_lesson_stays_as_it_was(tasks: SqliteTaskStore) -> None:
+    learner = Learner(SqliteLessonStore(tasks), CONFIG, life_cycle=False)
+    near = replace(CUP, facets=(*CUP.facets, "past"))
+    for n, (situation, feedback) in enumerate([(CUP, Feedback.RIGHT), (near, Feedback.RIGHT), (CUP, Feedback.WRONG)]):
+        finish(tasks, f"task {n}", steps((Relax.TIME, 1), situation=situation), feedback)
+    learner.learn()
+    assert learner.size == 3 and {(k.helped, k.hurt) for k in learner.lessons.values()} == {(1.0, 0.0)}
+    assert learner.advise(CUP).lesson_ids
 
 
 def test_nothing_is_learnt_twice(tasks: SqliteTaskStore) -> None:
@@ -290,6 +329,7 @@ def test_a_learner_that_is_killed_learns_each_task_once(tmp_path: Path, when: st
 
 def test_lessons_are_shared_as_they_are_and_once(tasks: SqliteTaskStore, tmp_path: Path) -> None:
     finish(tasks, "one", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    finish(tasks, "two", steps((Relax.TIME, 1)), Feedback.RIGHT)
     store = SqliteLessonStore(tasks)
     Learner(store, CONFIG).learn()
     told = json.loads(json.dumps([lesson_to_dict(k) for k in store.lessons().values()]))
@@ -353,6 +393,7 @@ def test_lessons_hold_nothing_of_a_task(tasks: SqliteTaskStore) -> None:
     assert {f.name for f in fields(Lesson)} == {*lesson_to_dict(next(iter(store.lessons().values())))} - {
         "prefer",
         "avoid",
+        "note",
     } | {"correction"}
 
 

@@ -1,0 +1,1 @@
+"""What experience is worth: a stream of tasks on the simulator, answered with and without it."""
