@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 from r4_ros.bridges.apartment.scene import DOORWAYS, EXTENT, ROOMS, WALL, Thing, room_at
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import bounds
-from r4_ros.core.model import FloatArray, Vec3
+from r4_ros.core.model import Box, FloatArray
 
 CELL = 0.05
 RADIUS = 0.22
@@ -86,12 +86,12 @@ class Floor:
         way = self.way((float(free[0]), float(free[1])), (float(goals[best, 0]), float(goals[best, 1])))
         return way if self.clearance([start])[0] >= RADIUS + MARGIN else np.concatenate([[start], way])
 
-    def standing_room(self, low: Vec3, high: Vec3, reach: float) -> FloatArray:
-        """Roomy places [n, 2] within ``reach`` of a box (its corners), in the box's room."""
-        points = self._roomy()
-        gap = np.maximum(np.maximum(np.array(low[:2]) - points, points - np.array(high[:2])), 0)
+    def standing_room(self, box: Box, reach: float) -> FloatArray:
+        """Roomy places [n, 2] within ``reach`` of a box, in the box's room."""
+        points, (low, high) = self._roomy(), bounds(box)
+        gap = np.maximum(np.maximum(low[:2] - points, points - high[:2]), 0)
         near = points[np.hypot(gap[:, 0], gap[:, 1]) <= reach]
-        room = room_at((low[0] + high[0]) / 2, (low[1] + high[1]) / 2)
+        room = room_at(*box.pose.position[:2])
         found: FloatArray = near[[room_at(float(x), float(y)) == room for x, y in near]]
         return found
 

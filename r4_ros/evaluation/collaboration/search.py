@@ -73,7 +73,7 @@ class Search:
     def _go_to(self, candidates: Sequence[Evidence]) -> bool:
         """Drive to the nearest of them; whether it really is there."""
         robot = self._robot
-        stands = [robot.home.floor.standing_room(*bounds(e.box), REACH_M) for e in candidates]
+        stands = [robot.home.floor.standing_room(e.box, REACH_M) for e in candidates]
         way = robot.home.floor.way_to_any((robot.x, robot.y), np.concatenate(stands))
         if way is None:
             self._refuted |= {e.entry_id for e in candidates}
@@ -112,7 +112,7 @@ def is_near(robot: Explorer, label: str) -> bool:
 
 def shortest(home: Home, start: tuple[float, float], things: Sequence[Standing]) -> float:
     """Metres from a start to where one of the things is within reach; infinite where none can be reached."""
-    stands = [home.floor.standing_room(*bounds(thing.box), REACH_M) for thing in things]
+    stands = [home.floor.standing_room(thing.box, REACH_M) for thing in things]
     way = home.floor.way_to_any(start, np.concatenate(stands)) if stands else None
     return math.inf if way is None else float(np.hypot(*np.diff(way, axis=0).T).sum())
 

@@ -57,7 +57,7 @@ def test_the_shortest_way_ends_within_reach(some: list[Task]) -> None:
         home = home_of(task.home_seed)
         (thing, *_) = [t for t in home.truth(home.start_ns) if t.label == task.label]
         low, high = bounds(thing.box)
-        points = home.floor.standing_room(tuple(low), tuple(high), REACH_M)
+        points = home.floor.standing_room(thing.box, REACH_M)
         gap = np.maximum(np.maximum(low[:2] - points, points - high[:2]), 0)
         assert np.hypot(*gap.T).max(initial=0) <= REACH_M
         assert task.shortest_m >= math.dist(task.start, thing.box.pose.position[:2]) - REACH_M - max(
