@@ -340,7 +340,7 @@ class ExperienceConfig:
     lm_max_tokens: int = param(300, "a lesson may have so many tokens", low=50, high=32000)
     success_lessons: int = param(128, "room for lessons of what helped", low=1, high=10000)
     failure_lessons: int = param(64, "room for lessons of what failed", low=1, high=10000)
-    merge_cosine: float = param(0.85, "lessons at least so alike become one", low=0.0, high=1.0)
+    merge_cosine: float = param(0.85, "lessons whose advice is at least so alike become one", low=0.0, high=1.0)
     min_uses: int = param(5, "after so many uses, a lesson that hurt more than it helped is dropped", low=1)
     grace_tasks: int = param(20, "so many tasks long, a new lesson makes no room for older ones", low=0)
     half_life_tasks: float = param(200.0, "a lesson not used for so many tasks is worth half", low=1.0)

@@ -79,8 +79,10 @@ FORMS = frozenset(
     """exists verify count identify attribute state locate navigate direction distance when duration order choose
     compare explain action""".split()
 )
+CORE = frozenset([f"emptied_by:{f.value}" for f in Key] + ["semantic:standing"])
+"""What of a situation decides how to go on; see ``Situation.core``."""
 FACETS = frozenset(
-    [f"semantic:{f}" for f in "anything named kind attribute strange alike".split()]
+    [f"semantic:{f}" for f in "anything named kind attribute strange alike standing".split()]
     + [
         f"spatial:{f}"
         for f in (
@@ -113,6 +115,11 @@ class Situation:
         foreign = [f for f in self.facets if f not in FACETS] + [self.form] * (self.form not in FORMS)
         if foreign:
             raise InvalidArgument(f"'{foreign[0][:40]}' isn't in the vocabulary of situations")
+
+    @property
+    def core(self) -> tuple[Anomaly, frozenset[str]]:
+        """What of it decides how to go on: the anomaly, which key left nothing over, whether the thing stays put."""
+        return self.anomaly, CORE.intersection(self.facets)
 
     def __str__(self) -> str:
         return f"{self.anomaly.value}; {self.form}; {' '.join(self.facets)}"

@@ -41,15 +41,25 @@ class Change:
         self.audit.append((lesson_id, "dropped", why))
 
 
-def trust(lesson: Lesson) -> float:
-    """How likely it helps, 0..1: the share of runs that it helped, two good and two bad before the first."""
-    return (lesson.helped + PRIOR) / (lesson.helped + lesson.hurt + 2 * PRIOR)
+def trust(lesson: Lesson, prior: float = 0.5) -> float:
+    """How likely it helps, 0..1: the share of runs that it helped; ``prior`` counts as much as four runs."""
+    return (lesson.helped + 2 * PRIOR * prior) / (lesson.helped + lesson.hurt + 2 * PRIOR)
 
 
-def utility(lesson: Lesson, task_count: int, config: ExperienceConfig) -> float:
+def prior(bank: Bank, lesson: Lesson) -> float:
+    """How likely its advice helps where other keys left nothing over, 0..1; 0.5 where nothing is known of that.
+
+    So a lesson with few runs of its own backs off to those of the same anomaly and advice.
+    """
+    family = [k for k in bank.values() if k.lesson_id != lesson.lesson_id and _advises_alike(k, lesson)]
+    helped, hurt = sum(k.helped for k in family), sum(k.hurt for k in family)
+    return (helped + PRIOR) / (helped + hurt + 2 * PRIOR)
+
+
+def utility(lesson: Lesson, task_count: int, config: ExperienceConfig, prior: float = 0.5) -> float:
     """What a lesson is worth, 0..1: its trust, halved for every ``half_life_tasks`` since it was last used."""
     age = max(0, task_count - lesson.last_used) / config.half_life_tasks
-    return float(trust(lesson) * math.pow(0.5, age))
+    return float(trust(lesson, prior) * math.pow(0.5, age))
 
 
 def credit(
@@ -62,7 +72,7 @@ def credit(
     the run itself taught.
     """
     for lesson in list(bank.values()):
-        about = 0 if lesson.lesson_id == but else _bears_on(lesson, run, config.merge_cosine)
+        about = 0 if lesson.lesson_id == but else _bears_on(lesson, run)
         if not about and lesson.lesson_id not in run.lessons:
             continue
         good, bad = CREDIT[feedback][::about] if about else (0.0, 0.0)
@@ -76,20 +86,26 @@ def credit(
         change.write(bank, used, "used", feedback.name.lower() if about else "not followed")
 
 
-def _bears_on(lesson: Lesson, run: RunReport, least: float) -> int:
+def _bears_on(lesson: Lesson, run: RunReport) -> int:
     """1: the run did as the lesson says; -1: it told what the lesson warns of; 0: neither, or another situation."""
-    when = lesson.when_to_use
-    if run.situation is None or not run.told or facet_cosine(when.facets, run.situation.facets) < least:
+    if run.situation is None or not run.told or lesson.when_to_use.core != run.situation.core:
         return 0
     if set(run.told) == set(lesson.correction.prefer):
         return 1
-    warned = lesson.failure_mode is FailureMode.MISLED and set(run.told) == set(lesson.correction.avoid)
-    return -1 if warned else 0
+    told, avoid = set(run.told), set(lesson.correction.avoid)
+    misled, exhausted = (lesson.failure_mode is mode for mode in (FailureMode.MISLED, FailureMode.EXHAUSTED))
+    return -1 if (misled and told == avoid) or (exhausted and told <= avoid) else 0
 
 
 def add(bank: Bank, lesson: Lesson, config: ExperienceConfig, change: Change) -> str:
-    """A new lesson, merged into the nearest of its kind where there is one near enough. Returns the id of that one."""
+    """A new lesson, merged into the nearest of its kind where there is one near enough. Returns the id of that one.
+
+    One that says the contrary of a known one begins with the runs that were counted for and against that.
+    """
     near = _nearest(bank, lesson, config.merge_cosine)
+    contrary = next((k for k in bank.values() if _is_contrary(k, lesson)), None)
+    if near is None and contrary is not None:
+        lesson = replace(lesson, helped=lesson.helped + contrary.hurt, hurt=lesson.hurt + contrary.helped)
     if near is None:
         change.write(bank, lesson, "learnt", str(lesson.correction))
     else:
@@ -104,10 +120,12 @@ def keep(bank: Bank, lesson: Lesson, change: Change) -> None:
 
 
 def merged(kept: Lesson, other: Lesson) -> Lesson:
-    """Two near lessons as one: counters are summed, what both say stays; they differ in what to avoid at most."""
+    """Two near lessons as one: counters are summed, and of the situation and of what to avoid stays what both say."""
+    when = replace(kept.when_to_use, facets=tuple(f for f in kept.when_to_use.facets if f in other.when_to_use.facets))
     avoid = tuple(r for r in kept.correction.avoid if r in other.correction.avoid)
     return replace(
         kept,
+        when_to_use=when,
         correction=Focus(kept.correction.prefer, avoid, kept.correction.note or other.correction.note),
         support=kept.support + other.support,
         uses=kept.uses + other.uses,
@@ -144,15 +162,30 @@ def _nearest(bank: Bank, lesson: Lesson, least: float) -> Lesson | None:
 
 
 def _cosine(a: Lesson, b: Lesson) -> float:
-    """Of what two lessons say, as bags of closed choices; -1 where they can't be one."""
+    """Of what two lessons correct, as bags of closed choices; -1 where they can't be one, as in other situations.
+
+    How the questions were worded, and what else they asked for, doesn't count.
+    """
+    same = _advises_alike(a, b) and a.when_to_use.core == b.when_to_use.core
+    return facet_cosine(_says(a), _says(b)) if same else -1.0
+
+
+def _advises_alike(a: Lesson, b: Lesson) -> bool:
+    """Whether two lessons advise the same in the same anomaly, wherever that was."""
     same = a.polarity is b.polarity and a.when_to_use.anomaly is b.when_to_use.anomaly
     if not same or a.failure_mode is not b.failure_mode or a.correction.prefer != b.correction.prefer:
-        return -1.0
-    if a.polarity is Polarity.FAILURE and not set(a.correction.avoid) & set(b.correction.avoid):
-        return -1.0
-    return facet_cosine(_says(a), _says(b))
+        return False
+    return a.polarity is Polarity.SUCCESS or bool(set(a.correction.avoid) & set(b.correction.avoid))
+
+
+def _is_contrary(a: Lesson, b: Lesson) -> bool:
+    """Whether one prefers what the other warns of, in the same core situation."""
+    opposed = a.polarity is not b.polarity and FailureMode.MISLED in (a.failure_mode, b.failure_mode)
+    (p, q), (r, s) = ((set(k.correction.prefer), set(k.correction.avoid)) for k in (a, b))
+    told = p == s if a.polarity is Polarity.SUCCESS else q == r
+    return opposed and told and a.when_to_use.core == b.when_to_use.core
 
 
 def _says(lesson: Lesson) -> list[str]:
-    advice = [f"avoid:{r.value}" for r in lesson.correction.avoid]
-    return [f"form:{lesson.when_to_use.form}", lesson.evidence_need.value, *lesson.when_to_use.facets, *advice]
+    advice = [r.value for r in (lesson.correction.prefer or lesson.correction.avoid)]
+    return [lesson.evidence_need.value, *lesson.when_to_use.core[1], *advice]

@@ -50,8 +50,10 @@ class Learner:
         lessons, count = self._bank, self._task_count
         if not self._life_cycle:
             return select(lessons.values(), situation, dict.fromkeys(lessons, 1.0))
-        worth = {i: bank.utility(k, count, self._config) for i, k in lessons.items() if bank.trust(k) > bank.TRUSTED}
-        return select((lessons[i] for i in worth), situation, worth)
+        priors = {i: bank.prior(lessons, k) for i, k in lessons.items()}
+        trusted = {i: k for i, k in lessons.items() if bank.trust(k, priors[i]) > bank.TRUSTED}
+        worth = {i: bank.utility(k, count, self._config, priors[i]) for i, k in trusted.items()}
+        return select(trusted.values(), situation, worth)
 
     def advise(self, situation: Situation) -> Advice:
         """What to try first in such a situation; an empty focus where nothing fits."""

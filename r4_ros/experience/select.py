@@ -25,7 +25,9 @@ def fit(lesson: Lesson, situation: Situation) -> float:
 
 
 def select(lessons: Iterable[Lesson], situation: Situation, worth: dict[str, float]) -> tuple[Lesson, ...]:
-    """At most two lessons: those that fit best, weighed by their worth, at most one that tells what failed.
+    """At most two lessons: the one of what helped that fits best, weighed by its worth, and the next best of any kind.
+
+    What failed is told only beside what helped: alone it doesn't say that anything else would have done better.
 
     worth: utility of each lesson by id, 0..1; see ``bank.utility``.
     """
@@ -34,12 +36,13 @@ def select(lessons: Iterable[Lesson], situation: Situation, worth: dict[str, flo
         how_well = fit(lesson, situation)
         if how_well >= FIT[lesson.polarity]:
             ranked.append((-how_well * worth[lesson.lesson_id], lesson.lesson_id, lesson))
-    chosen: list[Lesson] = []
-    for _, _, lesson in sorted(ranked, key=lambda r: r[:2]):
-        failures = sum(c.polarity is Polarity.FAILURE for c in chosen)
-        if len(chosen) < MOST and (lesson.polarity is Polarity.SUCCESS or not failures):
-            chosen.append(lesson)
-    return tuple(chosen)
+    chosen = [lesson for _, _, lesson in sorted(ranked, key=lambda r: r[:2])]
+    best = next((k for k in chosen if k.polarity is Polarity.SUCCESS), None)
+    if best is None:
+        return ()
+    second = next((k for k in chosen if k is not best), None)
+    pair = [best] if second is None else [best, second]
+    return tuple(sorted(pair, key=chosen.index))
 
 
 def focus_of(lessons: Sequence[Lesson]) -> Focus:

@@ -39,6 +39,8 @@ IRREGULAR = {
     "oxen": "ox",
     "cacti": "cactus",
 }
+STANDING = frozenset(NARROWER["furniture"]) | {kind.replace("_", " ") for kind in words.STANDING.split()}
+"""Kinds of things that stay where they stand."""
 SHORTEST, ALIKE = 4, 0.8
 LONGEST = max(len(name.split()) for name in VOCABULARY)
 
@@ -91,6 +93,11 @@ def stand_ins(noun: str) -> Labels:
 def is_stand_in(noun: str, label: str) -> bool:
     """Whether a label fits the noun only for want of better."""
     return kind_of(label) in stand_ins(noun)
+
+
+def is_standing(noun: str) -> bool:
+    """Whether such things stay where they stand: furniture, and what is fitted, hung up, or too big to carry."""
+    return kind_of(noun) in STANDING
 
 
 def wider(noun: str) -> str:

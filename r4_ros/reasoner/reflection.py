@@ -26,6 +26,7 @@ def situation(plan: Plan, found: Found | None, anomaly: Anomaly = Anomaly.EMPTY)
     facets = [f"{Key.SEMANTIC.value}:{'anything' if semantic.anything else 'named' if semantic.name else 'kind'}"]
     facets += [f"{Key.SEMANTIC.value}:attribute"] * any(a.is_known for a in semantic.attributes)
     facets += [f"{Key.SEMANTIC.value}:strange"] * (bool(semantic.text) and lexicon.kind_of(semantic.text) is None)
+    facets += [f"{Key.SEMANTIC.value}:standing"] * lexicon.is_standing(semantic.text)
     facets += [f"{Key.SEMANTIC.value}:alike"] * (found is not None and bool(found.retrieval.entries))
     facets += [
         f"{Key.SPATIAL.value}:{'region' if k.reference.kind == 'region' else k.relation.value}" for k in step.spatial
@@ -47,15 +48,20 @@ def emptied_by(found: Found | None) -> Key:
     return Key.SPATIAL if found.retrieval.after_spatial == 0 else Key.TEMPORAL
 
 
-def by_blame(options: Sequence[Relaxation], found: Found | None) -> list[Relaxation]:
-    """What to try, first what loosens the key that left nothing over; otherwise in the order given."""
+def by_blame(options: Sequence[Relaxation], plan: Plan, found: Found | None) -> list[Relaxation]:
+    """What to try, first what loosens the key that left nothing over; otherwise in the order given.
+
+    The place isn't blamed for a thing that stays where it stands: what else was said of it is the likelier mistake.
+    """
     blamed = emptied_by(found)
+    if blamed is Key.SPATIAL and lexicon.is_standing(plan.target.semantic.text):
+        return list(options)
     return sorted(options, key=lambda option: RELAX_KEY[option.keys[-1]] is not blamed)
 
 
 def by_change(options: Sequence[Relaxation]) -> list[Relaxation]:
-    """What to try after rounds that brought nothing new: first what drops two conditions at once."""
-    return sorted(options, key=lambda option: -len(option.keys))
+    """What to try after rounds that brought nothing new: first what drops two conditions, or the whole kind."""
+    return sorted(options, key=lambda option: len(option.keys) < 2 and Relax.ANY_KIND not in option.keys)
 
 
 def novelty(returned: Iterable[str], known: set[str]) -> float:

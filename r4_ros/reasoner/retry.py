@@ -57,7 +57,7 @@ def refined(run: Run, plan: Plan, base: Draft, first: Attempt, attempt: Callable
     if search.options and run.experience != "off":
         search.known.update(_returned(first))
         search.name(Anomaly.EMPTY)
-        search.options = reflection.by_blame(search.options, first.found)
+        search.options = reflection.by_blame(search.options, plan, first.found)
     told = _found(search)
     if told is None:
         return base
@@ -96,8 +96,9 @@ def _found(search: Search) -> tuple[Relaxation, Draft] | None:
 
 
 def _is_better(option: Relaxation, held: Relaxation, focus: Focus) -> bool:
-    """Whether advice puts a query before the one that found something already."""
-    return reflection.rank(option.keys, focus) < reflection.rank(held.keys, focus)
+    """Whether advice warns of what the query dropped that found something already, and puts another one before it."""
+    warned = set(held.keys) <= set(focus.avoid)
+    return warned and reflection.rank(option.keys, focus) < reflection.rank(held.keys, focus)
 
 
 def _is_repeated(search: Search, relaxed: Relaxation) -> bool:

@@ -208,6 +208,12 @@ electronics > tv, monitor, laptop, computer, keyboard, mouse, cell phone, remote
 """
 """wider word > kinds that are such things."""
 
+STANDING = """
+refrigerator oven stove dishwasher washing_machine dryer tv door window curtain mirror picture radiator sink toilet
+bathtub shower fireplace stairs coat_rack rug
+"""
+"""Besides furniture, what isn't carried about: it is fitted, hung up, or too big."""
+
 STANDS_FOR = """
 tv > monitor
 monitor > tv

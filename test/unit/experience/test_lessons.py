@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from r4_ros.core.config import ExperienceConfig, MemoryConfig
 from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.guard import strangers
 from r4_ros.core.lessons import FACETS, FORMS, Anomaly, FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
 from r4_ros.core.model import Feedback, FeedbackRecord, Question, TaskRecord, TraceStep, Verdict
 from r4_ros.core.ports import LessonStore
@@ -154,6 +155,11 @@ def test_at_most_two_lessons_and_one_consistent_focus(kept: list[Lesson], situat
     assert not set(focus.prefer) & set(focus.avoid)
 
 
+@given(st.lists(lessons.filter(lambda k: k.polarity is Polarity.FAILURE), max_size=10), situations)
+def test_what_failed_is_never_told_alone(kept: list[Lesson], situation: Situation) -> None:
+    assert select(kept, situation, {k.lesson_id: 1.0 for k in kept}) == ()
+
+
 def test_a_failure_must_fit_closer_than_a_success() -> None:
     near = Situation("count", ("semantic:kind", "temporal:ago", "past"))
     success = Lesson("a", Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,)))
@@ -196,6 +202,55 @@ def test_near_lessons_merge_and_sum_their_counters() -> None:
     assert kept["a"].agents == ("x", "y")
     bank.add(kept, replace(first, lesson_id="c", correction=Focus((Relax.TIME,))), CONFIG, bank.Change())
     assert set(kept) == {"a", "c"}
+
+
+def test_lessons_merge_however_the_questions_were_worded_and_keep_what_they_share() -> None:
+    first = Lesson("a", Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,), (Relax.PLACE,)))
+    worded = Situation("exists", ("semantic:kind", "spatial:in", "past", "emptied_by:semantic"))
+    others = [
+        replace(first, lesson_id="b", when_to_use=worded, correction=Focus((Relax.KIND,))),
+        replace(first, lesson_id="c", when_to_use=replace(CUP, facets=("semantic:kind", "emptied_by:spatial"))),
+        replace(first, lesson_id="d", when_to_use=replace(CUP, facets=(*CUP.facets, "semantic:standing"))),
+        replace(first, lesson_id="e", when_to_use=replace(CUP, anomaly=Anomaly.STALLED)),
+    ]
+    kept: bank.Bank = {}
+    for lesson in (first, *others):
+        bank.add(kept, lesson, CONFIG, bank.Change())
+    assert set(kept) == {"a", "c", "d", "e"}
+    assert kept["a"].when_to_use.facets == ("semantic:kind", "emptied_by:semantic")
+    assert (kept["a"].support, kept["a"].correction) == (2, Focus((Relax.KIND,)))
+
+
+def test_a_lesson_with_few_runs_backs_off_to_the_same_advice_elsewhere() -> None:
+    few = Lesson("a", Polarity.SUCCESS, CUP, Key.SEMANTIC, FailureMode.NONE, Focus((Relax.KIND,)), helped=1.0)
+    elsewhere = replace(few, lesson_id="b", when_to_use=replace(CUP, facets=("emptied_by:spatial",)))
+    good, bad = replace(elsewhere, helped=30.0), replace(elsewhere, hurt=30.0)
+    unrelated = replace(good, correction=Focus((Relax.TIME,)))
+    alone, backed, warned = (
+        bank.trust(few, bank.prior({k.lesson_id: k for k in kept}, few))
+        for kept in ([few, unrelated], [few, good], [few, bad])
+    )
+    assert alone == bank.trust(few) and warned < alone <= bank.TRUSTED < backed
+    many = replace(few, helped=40.0)
+    assert bank.trust(many, bank.prior({"a": many, "b": bad}, many)) > 0.9
+
+
+def test_a_lesson_begins_with_what_is_known_of_its_contrary() -> None:
+    failure = Lesson(
+        "a", Polarity.FAILURE, CUP, Key.SEMANTIC, FailureMode.MISLED, Focus((), (Relax.KIND,)), helped=9.0, hurt=2.0
+    )
+    success = replace(
+        failure,
+        lesson_id="b",
+        polarity=Polarity.SUCCESS,
+        failure_mode=FailureMode.NONE,
+        correction=Focus((Relax.KIND,)),
+        helped=1.0,
+        hurt=0.0,
+    )
+    kept = {"a": failure}
+    bank.add(kept, success, CONFIG, bank.Change())
+    assert (kept["b"].helped, kept["b"].hurt) == (3.0, 9.0)
 
 
 def test_what_hurts_goes_and_what_is_new_stays() -> None:
@@ -243,13 +298,24 @@ def test_a_run_counts_for_what_it_bears_out_and_against_what_it_contradicts(task
         next(k for k in store.lessons().values() if k.polarity is polarity)
         for polarity in (Polarity.SUCCESS, Polarity.FAILURE)
     )
-    assert (success.helped, success.hurt) == (1.0, 1.0) and (failure.helped, failure.hurt) == (1.0, 0.0)
+    assert (success.helped, success.hurt) == (1.0, 1.0)
+    assert (failure.helped, failure.hurt) == (1.0, 1.0)  # the run that was right speaks against it from the beginning
     finish(tasks, "again", steps((Relax.TIME, 1)), Feedback.RIGHT)
     finish(tasks, "other", steps((Relax.PLACE, 1), used=success.lesson_id), Feedback.RIGHT)
     learner.learn()
     kept = store.lessons()
     assert (kept[success.lesson_id].uses, kept[success.lesson_id].helped, kept[success.lesson_id].hurt) == (4, 2.0, 1.0)
-    assert (kept[failure.lesson_id].helped, kept[failure.lesson_id].hurt) == (1.0, 1.0)
+    assert (kept[failure.lesson_id].helped, kept[failure.lesson_id].hurt) == (1.0, 2.0)
+
+
+def test_what_found_nothing_once_and_was_right_later_is_contradicted(tasks: SqliteTaskStore) -> None:
+    store = SqliteLessonStore(tasks)
+    learner = Learner(store, CONFIG)
+    finish(tasks, "empty", steps((Relax.TIME, 0), (Relax.PLACE, 0), stopped=True), Feedback.WRONG)
+    finish(tasks, "right", steps((Relax.TIME, 1)), Feedback.RIGHT)
+    learner.learn()
+    failure = next(k for k in store.lessons().values() if k.polarity is Polarity.FAILURE)
+    assert (failure.failure_mode, failure.helped, failure.hurt) == (FailureMode.EXHAUSTED, 1.0, 1.0)
 
 
 def test_without_a_life_cycle_every_lesson_stays_as_it_was(tasks: SqliteTaskStore) -> None:
@@ -351,7 +417,9 @@ HOSTILE = st.one_of(
 
 @settings(max_examples=500)
 @given(
-    st.sampled_from(["lesson_id", "polarity", "when_to_use", "evidence_need", "failure_mode", "prefer", "avoid"]),
+    st.sampled_from(
+        ["lesson_id", "polarity", "when_to_use", "evidence_need", "failure_mode", "prefer", "avoid", "note"]
+    ),
     HOSTILE,
 )
 def test_no_words_get_into_advice(field: str, words: str) -> None:
@@ -368,6 +436,7 @@ def test_no_words_get_into_advice(field: str, words: str) -> None:
     assert {lesson.polarity, lesson.evidence_need, lesson.failure_mode} <= allowed
     assert {*lesson.correction.prefer, *lesson.correction.avoid} <= set(Relax)
     assert set(lesson.when_to_use.facets) <= FACETS
+    assert not strangers(lesson.correction.note)
     assert re.fullmatch("[0-9a-f]{16}", lesson.lesson_id)
 
 

@@ -19,7 +19,7 @@ from r4_ros.reasoner import reflection
 from r4_ros.reasoner.answer import Reasoner, answer_to_dict
 from r4_ros.reasoner.decompose import plan
 from r4_ros.reasoner.keys import Form, Relation, TemporalOp
-from r4_ros.reasoner.refine import relaxations
+from r4_ros.reasoner.refine import further, relaxations
 
 QUESTIONS = (
     "Where is the red mug?",
@@ -145,3 +145,32 @@ def test_what_is_advised_against_is_tried_last(home: Any) -> None:
     answer = Reasoner(home, advisor=Adviser(Focus((), (Relax(second),)))).answer(question)
     tried = [s.detail for s in answer.trace if s.action == "tried"]
     assert tried[0] == first and second not in tried[1:2]
+
+
+def test_the_place_is_blamed_for_what_moves_and_not_for_what_stands() -> None:
+    """Where the place left nothing over: a cup may be elsewhere, a wardrobe of another colour is the likelier one."""
+    for text, first in (
+        ("Where is the blue cup in the kitchen?", Relax.PLACE),
+        ("Where is the blue wardrobe in the kitchen?", Relax.ATTRIBUTE),
+    ):
+        asked = plan(text)
+        options = reflection.by_blame(list(relaxations(asked, None, None)), asked, None)  # None: the place isn't known
+        assert options[0].keys == (first,)
+        assert ("semantic:standing" in reflection.situation(asked, None).facets) == (first is Relax.ATTRIBUTE)
+
+
+def test_after_empty_rounds_comes_what_drops_most() -> None:
+    asked = plan("Where is the blue cup on the table?")
+    options = list(relaxations(asked, None, None))
+    both = [o for one in options for o in further(one, None, None)]
+    ordered = reflection.by_change([*options, *both])
+    assert [o.keys for o in ordered][:2] == [(Relax.ANY_KIND,), both[0].keys]
+    assert all(len(o.keys) == 1 for o in ordered[1 + len(both) :])
+
+
+@pytest.mark.parametrize(("avoid", "told"), [((), "attribute"), ((Relax.ATTRIBUTE,), "any_kind")])
+def test_what_was_found_stands_unless_a_lesson_warns_of_it(home: Any, avoid: tuple[Relax, ...], told: str) -> None:
+    answer = Reasoner(home, advisor=Adviser(Focus((Relax.ANY_KIND,), avoid))).answer(
+        Question("Is there a green cup on the table?")
+    )
+    assert [s.detail for s in answer.trace if s.action == "told"] == [told]
