@@ -38,6 +38,11 @@ def unpack_pose(blob: bytes) -> Pose:
     return Pose(v[:3], v[3:])
 
 
+def single_pose(pose: Pose) -> Pose:
+    """The pose with its numbers rounded to what float32 can say: as it is stored near its anchor."""
+    return unpack_pose(pack_pose(pose, small=True))
+
+
 def unpack_poses(blobs: Sequence[bytes]) -> PoseArray:
     """What ``pack_pose`` made of many poses."""
     sizes = {len(blob) for blob in blobs}

@@ -28,6 +28,7 @@ from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attachable import Attachable
 from r4_ros.memory.attachments import with_pictures, without_pictures
+from r4_ros.memory.codec import single_pose
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.divide import Divider
@@ -235,7 +236,7 @@ class Library(AnchorCorrectable, Episodic, Attachable):
             self._coverage.prolong(f.agent_id, f.camera, f.stamp_ns)
         elif f.view.depth.size:
             key = (f.frame_id, f.agent_id, f.camera, f.map_id, f.stamp_ns, f.stamp_ns)
-            self._coverage.add(StoredView(*key, f.anchor_id, f.sensor_in_anchor, f.view))
+            self._coverage.add(StoredView(*key, f.anchor_id, single_pose(f.sensor_in_anchor), f.view))
             if self._coverage.is_behind:
                 self._settle_views()
 

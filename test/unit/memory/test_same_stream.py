@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core import intervals
@@ -49,6 +49,7 @@ def known(library: Library) -> Any:
     return library.entries(), library.events(), library.placed(), library.merges(), library.trail("r1")
 
 
+@example(seed=3714, restarts={15}, resent=False)  # a view at the very distance from which a new one is kept
 @given(seed=st.integers(0, 10_000), restarts=st.sets(st.integers(1, 24), max_size=3), resent=st.booleans())
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_restarts_and_resent_frames_change_nothing(
