@@ -273,11 +273,16 @@ def _empty_value(plan: Plan) -> AnswerValue:
 
 
 def best_first(found: Found) -> list[Evidence]:
-    """Present before gone, well seen before hardly seen, then the latest seen, then the best match."""
+    """Present before gone, well seen before hardly seen, then the latest seen, then the best match.
+
+    Where the first sighting is asked for: what was seen first.
+    """
     if found.plan.target.superlative is not None:
         return list(found.evidence)
     if any(key.op is TemporalOp.LAST for key in found.plan.target.temporal):
         return sorted(found.evidence, key=lambda e: (not well_seen(e), -e.last_seen, -e.score))
+    if any(key.op is TemporalOp.FIRST for key in found.plan.target.temporal):
+        return sorted(found.evidence, key=lambda e: (e.first_seen, -e.score))
     return sorted(found.evidence, key=lambda e: (e.state is EntryState.GONE, not well_seen(e), -e.last_seen, -e.score))
 
 
