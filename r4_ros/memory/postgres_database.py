@@ -44,6 +44,7 @@ CONNECT_S = 5
 """How long to wait for a server that doesn't answer."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 """Between attempts to connect again; each pause is twice the last one."""
+LOCK_S = 2.0  # a session that broke off may hold the writer's lock as long
 IN_DOUBT_S = 30.0
 """How long a transaction whose end wasn't heard of waits for the server to come back."""
 _PORTION = 4096
@@ -317,7 +318,12 @@ class PostgresDatabase:
             self._in_doubt = None
 
     def _take_lock(self) -> None:
-        if self._fetch("SELECT pg_try_advisory_lock(%s)", (_LOCK,)) != [(True,)]:
+        """Be the one who writes; a session that broke off may hold the lock a moment longer. Raises StoreError."""
+        until = time.monotonic() + LOCK_S
+        while self._fetch("SELECT pg_try_advisory_lock(%s)", (_LOCK,)) != [(True,)]:
+            if time.monotonic() < until:
+                time.sleep(FIRST_PAUSE_S)
+                continue
             raise StoreError(
                 f"{self.path}: another process is writing to this database; stop it, use another one, or open it "
                 "read-only"

@@ -19,6 +19,7 @@ CLEARLY = 0.8  # a turned box has at most this share of the ground that an align
 ROUGHLY = 100  # points from which a first angle is found
 LEAST_POINTS = 20
 TRIM = 2.0  # percent of the points cut off at each end
+LEAST_TURN = np.radians(3)  # what is turned by less stands along the map
 THIN_M = 0.02  # noise: no side counts for less
 STEPS = (np.radians(np.arange(0, 90, 7.5)), np.radians([-6, -4, -2, 0, 2, 4, 6]), np.radians([-1.2, -0.6, 0, 0.6, 1.2]))
 
@@ -53,6 +54,8 @@ def turned_box(points: Float32Array, sides: tuple[float, float]) -> Turned | Non
     for steps in STEPS[1:]:
         yaw = _best(yaw + steps, points)
     yaw = (yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4
+    if abs(yaw) < LEAST_TURN:
+        return None
     axes = _axes(np.array([yaw]))[0]
     low, high = _ends(axes @ points)
     middle, (length, width) = axes.T @ ((low + high) / 2), (high - low).tolist()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.perception.turned import CLEARLY, turned_box
@@ -77,11 +77,11 @@ def test_a_board_on_a_wall_that_stands_askew() -> None:
 
 
 @settings(max_examples=40, deadline=None)
+@example(length=0.1875, width=1.0, tilt=0.0, seed=99)
 @given(length=st.floats(0.1, 3), width=st.floats(0.1, 3), tilt=st.floats(-2, 2), seed=st.integers(0, 99))
 def test_what_stands_along_the_map_stays_aligned(length: float, width: float, tilt: float, seed: int) -> None:
     for points in (at(rectangle(length, width, seed), tilt), at(two_sides(length, width, seed), tilt)):
-        found = turned_box(points, sides(points))
-        assert found is None or min(length, width) < 0.15 * max(length, width), "only thin things turn by so little"
+        assert turned_box(points, sides(points)) is None
 
 
 @pytest.mark.parametrize("seed", range(5))
