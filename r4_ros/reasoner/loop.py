@@ -177,22 +177,22 @@ def _answer(run: Run, plan: Plan) -> Draft:
 def _at_sight(run: Run, plan: Plan, look: Retrieval) -> Draft | None:
     """What the current view alone answers, by the gate; None: the memory must be asked."""
     evidence = gate.in_view(plan, look, run.ego_agent, run.now_ns)
-    why = "" if evidence else "it isn't in view"
-    if evidence and run.eyes is not None:
-        share = run.eyes.agreement(evidence[0].label, run.now_ns, gate.LOOKING * run.remaining_s())
-        seen = share is not None and share >= gate.AGREED
-        why = (
-            ""
-            if seen
-            else "the model saw no picture"
-            if share is None
-            else f"the model sees it {share:.0%} of the time"
-        )
+    why = _unseen(run, evidence[0]) if evidence else "it isn't in view"
     run.note("gate", f"closed: {why}" if why else "open: it is in view", len(evidence))
     if why:
         return None
     draft = JUDGES[plan.form](run, Found(plan, [evidence], look, Window()))
     return draft if draft.verdict is Verdict.ANSWERED else None
+
+
+def _unseen(run: Run, evidence: Evidence) -> str:
+    """Why a vision model, if there is one, doesn't bear out that a thing is in view; empty: it does."""
+    if run.eyes is None:
+        return ""
+    share = run.eyes.agreement(evidence.label, run.now_ns, gate.LOOKING * run.remaining_s())
+    if share is None:
+        return "the model saw no picture"
+    return "" if share >= gate.AGREED else f"the model sees it {share:.0%} of the time"
 
 
 def _try(run: Run, plan: Plan) -> Attempt:
