@@ -23,7 +23,7 @@ from r4_ros.core.errors import InvalidArgument, StoreError, StoreOutdated
 from r4_ros.memory.postgres_dump import dump
 from r4_ros.memory.postgres_errors import advice
 from r4_ros.memory.postgres_roles import role_statements
-from r4_ros.memory.postgres_schema import KIND, STEPS, TABLES, missing
+from r4_ros.memory.postgres_schema import BOOK, KIND, STEPS, TABLES, missing
 from r4_ros.memory.postgres_sql import (
     AT_START,
     COLUMNS,
@@ -321,13 +321,12 @@ class PostgresDatabase:
         """Be the one who writes; a session that broke off may hold the lock a moment longer. Raises StoreError."""
         until = time.monotonic() + LOCK_S
         while self._fetch("SELECT pg_try_advisory_lock(%s)", (_LOCK,)) != [(True,)]:
-            if time.monotonic() < until:
-                time.sleep(FIRST_PAUSE_S)
-                continue
-            raise StoreError(
-                f"{self.path}: another process is writing to this database; stop it, use another one, or open it "
-                "read-only"
-            )
+            if time.monotonic() >= until:
+                raise StoreError(
+                    f"{self.path}: another process is writing to this database; stop it, use another one, or open it "
+                    "read-only"
+                )
+            time.sleep(FIRST_PAUSE_S)
 
     def open(self) -> None:
         """Bring it to the newest schema and become the one who writes, or check that it can be read."""
@@ -350,10 +349,7 @@ class PostgresDatabase:
         done = self._fetch("SELECT kind, step FROM r4_schema ORDER BY step_no", ()) if "r4_schema" in tables else []
         for name in missing(self.path, tables, done, self.read_only):
             with self._connection.transaction():
-                self._connection.execute(
-                    "CREATE TABLE IF NOT EXISTS r4_schema(step_no BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-                    "kind TEXT NOT NULL, step TEXT NOT NULL UNIQUE, at TIMESTAMPTZ NOT NULL DEFAULT now())"
-                )
+                self._connection.execute(BOOK.encode())
                 for statement in STEPS[name]:
                     self._connection.execute(statement.encode())
                 self._connection.execute("INSERT INTO r4_schema(kind, step) VALUES (%s, %s)", (KIND, name))

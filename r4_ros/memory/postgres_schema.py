@@ -14,6 +14,10 @@ from r4_ros.memory.migrations import MIGRATIONS
 from r4_ros.memory.postgres_roles import ROLES
 from r4_ros.memory.sql import Migration, Row
 
+BOOK = """CREATE TABLE IF NOT EXISTS r4_schema(step_no BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    kind TEXT NOT NULL, step TEXT NOT NULL UNIQUE, at TIMESTAMPTZ NOT NULL DEFAULT now())"""
+"""The table that says which steps were made."""
+
 KIND = "memory"
 _TYPES = (
     (r"name TEXT PRIMARY KEY, value\)", "name TEXT PRIMARY KEY, value BIGINT)"),
