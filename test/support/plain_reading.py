@@ -49,6 +49,17 @@ def placed(frames: Sequence[tuple[Point, Point]], extent: Point) -> PlainBox:
     return [min(axis) for axis in zip(*corners, strict=True)], [max(axis) for axis in zip(*corners, strict=True)]
 
 
+def resized(box: PlainBox, half: Point) -> PlainBox:
+    """The box with the half sizes that the memory holds: the same to what float32 can say, which it holds them in.
+
+    So nearly equal distances come in one order, and what is held is still held against what it must be.
+    """
+    middle = centre(box)
+    for side, held in zip(size(box), half, strict=True):
+        assert abs(side / 2 - held) <= 1e-6 * side
+    return [m - h for m, h in zip(middle, half, strict=True)], [m + h for m, h in zip(middle, half, strict=True)]
+
+
 def centre(box: PlainBox) -> list[float]:
     return [(a + b) / 2 for a, b in zip(*box, strict=True)]
 

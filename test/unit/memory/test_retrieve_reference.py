@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
@@ -185,7 +185,14 @@ queries = st.builds(
 )
 
 
+def nearest_to(*position: float) -> Query:
+    """What is nearest to an observer who stands there."""
+    order_from = SpatialConstraint("within", Reference.POSE, pose=Pose(tuple(position)))
+    return Query(order=Order.NEAREST, order_from=order_from, limit=50)
+
+
 @given(number=st.integers(0, 2), query=queries)
+@example(2, nearest_to(5.134988938084744, 1.105850222151898, 1.6454466705722588))  # two 4 mm away, 0.03 um apart
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_retrieval_equals_a_plain_reading(
     bases: list[Library], make_robot: Any, thing: Any, number: int, query: Query
@@ -332,10 +339,14 @@ class Plain:
         return self.boxes[e.entry_id]
 
     def _box(self, e: Entry) -> plain.PlainBox:
-        stay = ([s for s in e.stays if s.interval.start <= self.at] or [e.stays[0]])[-1]
-        anchor = self.library._index.anchors[stay.anchor_id].pose_in_map
+        index = self.library._index
+        i = max([0, *(i for i, s in enumerate(e.stays) if s.interval.start <= self.at)])
+        stay = e.stays[i]
+        anchor = index.anchors[stay.anchor_id].pose_in_map
         frames = [(pose.position, pose.orientation) for pose in (stay.box.pose, anchor)]
-        return plain.placed(frames, stay.box.extent)
+        box = plain.placed(frames, stay.box.extent)
+        held = index.stays["half"][index.stays.rows_of(index.slots[e.entry_id])[i]]
+        return plain.resized(box, held.tolist())
 
     def key(self, e: Entry) -> float:
         """What the asked order goes by, ascending."""
