@@ -27,7 +27,7 @@ from r4_ros.memory.codec import (
     unpack_vector,
 )
 from r4_ros.memory.sql import Database, Row
-from r4_ros.memory.sql_parts import COLUMNS, Groups, Parts, PartTables, last_parts, part_row, parts_row, stay_of
+from r4_ros.memory.sql_parts import COLUMNS, Groups, Parts, PartTables, last_parts, part_row, parts_row, snapshot_row, stay_of
 from r4_ros.memory.store import EntryChange, StoredEntry
 
 Key = TypeVar("Key")
@@ -97,7 +97,7 @@ class EntryTable:
     def restored(self, text: str) -> StoredEntry:
         """The entry that ``snapshot`` made a text of."""
         record = json.loads(text)
-        stays = ((0, 0, *r[:3], *(bytes.fromhex(blob) for blob in r[3:5]), *r[5:]) for r in record["stay"])
+        stays = ((0, 0, *snapshot_row(row)) for row in record["stay"])
         sightings = tuple(Interval(*row) for row in record["sighting"])
         presence = tuple(Presence(*row) for row in record["presence"])
         row, described = tuple(record["entry"]), self._embedding(record["entry"][11])

@@ -24,6 +24,7 @@ _TABLES = {
     "sighting": "slot, n, start_ns, end_ns",
     "presence": "slot, n, start_earliest_ns, start_ns, last_seen_ns, end_ns",
 }
+_BLOBS = ("box", "covariance", "turned")
 LAST_IN_ENTRY = frozenset(_TABLES)
 """The tables that lack the last row of each entry."""
 _REPLACE = {
@@ -152,6 +153,13 @@ def stay_of(row: Row) -> Stay:
     """The stay of a row of its table."""
     place = unpack_box(row[5]), unpack_matrix3(row[6])
     return Stay(Interval(row[2], row[3]), row[4], *place, row[7], row[8], row[9], unpack_turn(row[10]))
+
+
+def snapshot_row(row: Sequence[Any]) -> Row:
+    """What ``part_row`` made of a stay, from the text of a snapshot: blobs are hex there, an older one lacks the last."""
+    blobs = [i for i, name in enumerate(_TABLES["stay"].split(", ")[2:]) if name in _BLOBS]
+    padded = [*row, *(None for _ in range(len(row), blobs[-1] + 1))]
+    return tuple(bytes.fromhex(v) if i in blobs and v is not None else v for i, v in enumerate(padded))
 
 
 def part_row(part: Part) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r4_ros.core.geometry import bounds, quat_from_yaw, quat_multiply, yaw_of
+from r4_ros.core.geometry import bounds, compose, quat_from_yaw, quat_multiply, yaw_of
 from r4_ros.core.model import Box, Frame, Pose, Query, Visibility
+from r4_ros.memory.sql_parts import part_row, snapshot_row, stay_of
 from r4_ros.memory.turns import averaged, normal
 
 ACROSS = (1.0, 0.0)
@@ -54,6 +56,27 @@ def test_a_thing_is_shown_as_it_stands_and_related_by_its_bounds(open_memory: An
     before = memory.placed()
     memory.close()
     assert open_memory().placed() == before
+
+
+def test_what_was_merged_is_read_as_it_stood(open_memory: Any, robot: Any, thing: Any) -> None:
+    memory = open_memory()
+    couch = thing("couch", (3, 0, 0.4), (2.0, 0.8, 0.8))
+    for i in range(4):
+        memory.ingest(turned(robot.frame(i, couch), 30))
+        shifted = Pose((4.0, 0.0, 0.0))
+        frame = turned(robot.frame(20 + i, couch), 30)
+        memory.ingest(replace(frame, sensor_in_map=compose(shifted, frame.sensor_in_map)))
+    trail = memory.trail("r1")
+    stamps = [point.stamp_ns for point in trail]
+    memory.correct_anchors("r1", stamps, [trail[0].pose] * len(stamps))
+    (record,) = memory.merges()
+    parts = [record.kept_before, record.kept_after, record.merged]
+    assert all(part is not None and part.entry.stays[0].turned is not None for part in parts)
+    assert memory.correct_anchors("r1", stamps, [trail[0].pose] * len(stamps)).anchors == 0
+    stay = record.merged.entry.stays[0]
+    text = json.loads(json.dumps(part_row(stay), default=bytes.hex))
+    assert stay_of((0, 0, *snapshot_row(text))) == stay
+    assert stay_of((0, 0, *snapshot_row(text[:8]))) == replace(stay, turned=None)  # as older versions wrote it
 
 
 def test_views_that_name_the_sides_the_other_way_agree(memory: Any, robot: Any, thing: Any) -> None:
