@@ -27,7 +27,17 @@ from r4_ros.memory.codec import (
     unpack_vector,
 )
 from r4_ros.memory.sql import Database, Row
-from r4_ros.memory.sql_parts import COLUMNS, Groups, Parts, PartTables, last_parts, part_row, parts_row, snapshot_row, stay_of
+from r4_ros.memory.sql_parts import (
+    COLUMNS,
+    Groups,
+    Parts,
+    PartTables,
+    last_parts,
+    part_row,
+    parts_row,
+    snapshot_row,
+    stay_of,
+)
 from r4_ros.memory.store import EntryChange, StoredEntry
 
 Key = TypeVar("Key")

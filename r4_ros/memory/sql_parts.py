@@ -156,7 +156,7 @@ def stay_of(row: Row) -> Stay:
 
 
 def snapshot_row(row: Sequence[Any]) -> Row:
-    """What ``part_row`` made of a stay, from the text of a snapshot: blobs are hex there, an older one lacks the last."""
+    """What ``part_row`` made of a stay, from a snapshot: there, blobs are hex, and an older one lacks the last."""
     blobs = [i for i, name in enumerate(_TABLES["stay"].split(", ")[2:]) if name in _BLOBS]
     padded = [*row, *(None for _ in range(len(row), blobs[-1] + 1))]
     return tuple(bytes.fromhex(v) if i in blobs and v is not None else v for i, v in enumerate(padded))
