@@ -127,6 +127,10 @@ class UnitVectors:
                 np.dot(some, vector, out=its[i : i + _CHUNK])
         return cosines[:, :count]
 
+    def roughly(self, vector: Float32Array, rows: Rows) -> tuple[Float32Array, float]:
+        """About the cosine of the vector with each of the rows, and by how much those may be wrong at most."""
+        return (self.dots(vector, rows), 0.0) if self._bytes is None else self._bytes.dots(vector, rows)
+
     def best_dots(self, vectors: Float32Array, rows: Rows) -> Float32Array:
         """Each row's best cosine with any of the vectors [n, d]."""
         cosines = self._dots(vectors, rows)
@@ -304,8 +308,13 @@ class _Bytes:
     def dots(self, vector: Float32Array, rows: Rows) -> tuple[Float32Array, float]:
         """About the cosines of the vector with rows, and by how much they may be wrong at most."""
         cosines, vector = np.empty(len(rows), np.float32), np.asarray(vector, np.float32)
+        codes = np.empty((min(_CHUNK, len(rows)), self._dimension), np.uint8)
+        singles = np.empty(codes.shape, np.float32)
         for i in range(0, len(rows), _CHUNK):
-            np.dot(self._codes[rows[i : i + _CHUNK]].astype(np.float32), vector, out=cosines[i : i + _CHUNK])
+            n = len(some := rows[i : i + _CHUNK])
+            np.take(self._codes, some, axis=0, out=codes[:n], mode="clip")  # that mode writes straight into ``out``
+            np.copyto(singles[:n], codes[:n])
+            np.dot(singles[:n], vector, out=cosines[i : i + n])
         cosines -= np.float32(128 * vector.sum(dtype=float))  # what a code is more than its element
         cosines /= np.float32(self._scale)
         return cosines, self._shift / self._scale * float(np.linalg.norm(vector)) + 1e-4

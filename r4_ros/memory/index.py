@@ -17,8 +17,10 @@ from r4_ros.memory.zones import Narrow
 
 __all__ = ["Index", "Mask", "Slots"]
 
-_FEW = 8192
+_FEW = 512
 """So many candidates are scored one by one."""
+_SHARE_TO_SCAN = 6
+"""Up to this share of all (one in ...), candidates are scored roughly, one by one; of more, the texts are searched."""
 _MOST_CELLS = 1_000_000
 _PORTION = 16_384
 _MOST_PLACES = 256
@@ -80,20 +82,33 @@ class Index(Columns):
     def nearest_of(
         self, model: str, vector: Float32Array, limit: int, slots: Slots | None
     ) -> tuple[Slots, Float32Array]:
-        """The same among some slots (ascending); None: all that answers may name."""
-        if slots is None or len(slots) > _FEW:
-            slots = self._holding_nearest(model, vector, limit, slots)
+        """The same among some slots; None: all that answers may name."""
+        if slots is not None and _FEW < len(slots) <= self.entries.rows // _SHARE_TO_SCAN:
+            slots = self._likely(model, vector, limit, slots)
+        elif slots is None or len(slots) > _FEW:
+            slots = self._holding_nearest(model, vector, limit, None if slots is None else np.sort(slots))
         slots, cosines = best(slots, self.cosines(model, vector[None], slots), limit)
         return slots[cosines > -1], cosines[cosines > -1]
 
     def _inside(self, narrow: Narrow) -> Slots:
-        """Those that fit, ascending."""
+        """Those that fit."""
         slots, sure = self.zones.find(narrow)
         if narrow.low is not None:
             centre = self.entries["centre"][slots[sure:]]
             inside = ((centre >= narrow.low) & (centre <= narrow.high)).all(axis=1)
             slots = np.concatenate([slots[:sure], slots[sure:][inside]]) if sure else slots[inside]
-        return np.sort(slots[self.entries["alive"][slots]])
+        return slots[self.entries["alive"][slots]]
+
+    def _likely(self, model: str, vector: Float32Array, limit: int, slots: Slots) -> Slots:
+        """Those of the slots that the ``limit`` nearest in meaning are among, by rough cosines first."""
+        columns = self.entries
+        rough, wrong = self.descriptions.roughly(model, vector, columns["description"][slots])
+        if self.labels.knows(model):
+            codes, inverse = np.unique(columns["label"][slots], return_inverse=True)
+            rough = np.maximum(rough, self.labels.similarities(model, vector[None], codes)[inverse])
+        place = max(0, len(rough) - limit)
+        likely: Slots = slots[rough >= np.partition(rough, place)[place] - 2 * wrong]
+        return likely
 
     def _holding_nearest(self, model: str, vector: Float32Array, limit: int, slots: Slots | None) -> Slots:
         """Slots (of the given ones, else of all) among which those nearest in meaning are.

@@ -179,6 +179,19 @@ class TextVectors:
             best[there] = known.vectors.best_dots(vectors, rows[there])
         return best
 
+    def roughly(self, model: str, vector: Float32Array, codes: CodeArray) -> tuple[Float32Array, float]:
+        """About the cosine of each of these texts, -1 where there is none, and by how much those may be wrong."""
+        known = self._models.get(model)
+        cosines = np.full(len(codes), -1.0, np.float32)
+        if known is None:
+            return cosines, 0.0
+        rows = known.rows_of(codes)
+        there = rows >= 0
+        if there.all():
+            return known.vectors.roughly(vector, rows)
+        cosines[there], wrong = known.vectors.roughly(vector, rows[there])
+        return cosines, wrong
+
     def above(
         self, model: str, vectors: Float32Array, threshold: float, codes: CodeArray | None = None
     ) -> tuple[CodeArray, Float32Array]:
