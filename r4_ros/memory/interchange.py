@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,15 @@ def frame_to_json(frame: Frame, held: bool) -> Json:
     if frame.sensor_in_odom is not None:
         made["sensor_in_odom"] = pose_to_json(frame.sensor_in_odom)
     return made
+
+
+def texts_of(frame: Frame) -> Iterator[tuple[str, Embedding]]:
+    """Labels and descriptions in a frame whose meaning is known, with it."""
+    for o in frame.observations:
+        if o.label_embedding is not None:
+            yield o.label, o.label_embedding
+        if o.description_embedding is not None:
+            yield o.description, o.description_embedding
 
 
 def pose_to_json(pose: Pose) -> list[float]:

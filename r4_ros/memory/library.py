@@ -53,6 +53,7 @@ from r4_ros.memory.store import (
 )
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stores import open_store
+from r4_ros.memory.syncable import Syncable
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.vector_model import VectorModel
 from r4_ros.memory.working import EntryCache
@@ -68,7 +69,7 @@ def open_library(
     return Library(open_store(database, config.durability, read_only), config, embedder)
 
 
-class Library(AnchorCorrectable, Episodic, Attachable):
+class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
     """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
 
     def __init__(

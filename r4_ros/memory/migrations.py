@@ -159,4 +159,8 @@ MIGRATIONS: tuple[Migration, ...] = (
             parts TEXT NOT NULL, voided TEXT NOT NULL, added TEXT NOT NULL)""",
     ),
     ("ALTER TABLE stay ADD COLUMN turned BLOB", "ALTER TABLE entry ADD COLUMN stay_turned BLOB"),
+    (  # what of a memory was told to a map server, and what it told
+        "CREATE TABLE late(late_no INTEGER PRIMARY KEY, frame_id INTEGER NOT NULL)",
+        "CREATE TABLE sync(name TEXT PRIMARY KEY, said TEXT NOT NULL) WITHOUT ROWID",
+    ),
 )

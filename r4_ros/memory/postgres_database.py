@@ -2,7 +2,7 @@
 
 The only module that imports psycopg. What a finished transaction wrote survives a crash of the server and power loss.
 A lost connection is made again, with growing pauses; whether a transaction that was being committed when it broke was
-committed is asked of the server afterwards, so nothing is written twice and nothing that was acknowledged is lost.
+committed is asked of the server afterwards: nothing is written twice, nothing that was acknowledged is lost.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from r4_ros.core.errors import InvalidArgument, StoreError, StoreOutdated
 from r4_ros.memory.postgres_dump import dump
-from r4_ros.memory.postgres_errors import advice
+from r4_ros.memory.postgres_errors import NO_PASSWORD, advice
 from r4_ros.memory.postgres_roles import role_statements
 from r4_ros.memory.postgres_schema import BOOK, KIND, STEPS, TABLES, missing
 from r4_ros.memory.postgres_sql import (
     AT_START,
     COLUMNS,
+    DOUBTFUL,
     USED,
     USED_INSIDE,
     Types,
@@ -96,13 +97,9 @@ class PostgresDatabase:
         with self._lock, self._errors():
             several = for_rows(sql, len(rows), self._types()) if 1 < len(rows) <= _SEVERAL else ""
             if several and (several.startswith("INSERT") or len({row[-1] for row in rows}) == len(rows)):
-                self._raw.execute(several, list(itertools.chain.from_iterable(rows)))
+                psycopg.RawCursor(self._connection).execute(several, list(itertools.chain.from_iterable(rows)))
             elif rows:
                 self._connection.cursor().executemany(translated(sql), rows)
-
-    @property
-    def _raw(self) -> psycopg.RawCursor[Row]:
-        return psycopg.RawCursor(self._connection)
 
     def _types(self) -> Types:
         if not self._columns:
@@ -221,20 +218,17 @@ class PostgresDatabase:
 
     def problems(self) -> list[str]:
         """What a check finds: rows that can't be read, or that refer to nothing; empty: sound."""
-        found = []
+        found = list[str]()
         for table in TABLES:
             try:
                 self.execute(f"SELECT sum(length(CAST(t AS text))) FROM {table} t")
             except StoreError as error:
                 found.append(str(error))
         try:
-            rows = self.execute(
-                "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE NOT convalidated UNION ALL "
-                "SELECT indrelid::regclass::text, indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"
-            )
+            found += [f"table {table}: {name} doesn't hold" for table, name in self.execute(DOUBTFUL)]
         except StoreError as error:
-            return [*found, str(error)]
-        return found + [f"table {table}: {name} doesn't hold" for table, name in rows]
+            found.append(str(error))
+        return found
 
     def make_role(self, role: str, agent: str, password: str = "") -> None:
         """Make a robot's role (see ``postgres_roles``), also while somebody writes. Raises StoreError, NotPermitted."""
@@ -245,6 +239,12 @@ class PostgresDatabase:
                 self._connection.execute("SET TRANSACTION READ WRITE")
                 for statement in role_statements(role, agent, self._connection.info.dbname, scram):
                     self._connection.execute(statement.encode())
+
+    def heard(self, listen: bytes, seconds: float) -> bool:
+        """Wait until somebody notifies what LISTEN statements ask for; False: nobody did. Raises StoreError."""
+        with self._lock, self._errors():
+            self._again(lambda: self._connection.execute(listen, prepare=False))
+            return any(True for _ in self._connection.notifies(timeout=seconds, stop_after=1))
 
     def size_bytes(self) -> int:
         """Size on the server's disk, without its log."""
@@ -375,10 +375,7 @@ def open_postgres(url: str, read_only: bool = False) -> PostgresDatabase:
     except psycopg.Error as error:
         raise InvalidArgument(f"'{without_secrets(url)}' is no PostgreSQL URL: {error}") from None
     if given.get("password"):
-        raise InvalidArgument(
-            "a password doesn't belong into a URL, which ends up in logs and process lists: give it in PGPASSWORD, or "
-            "in a file named by PGPASSFILE (a line HOST:PORT:DATABASE:USER:PASSWORD, readable by you alone)"
-        )
+        raise InvalidArgument(NO_PASSWORD)
     try:
         opened = PostgresDatabase(url, read_only)
     except psycopg.Error as error:

@@ -21,6 +21,10 @@ _BY_STATE = {
     "XX001": "the database is damaged; restore a dump",
     "XX002": "an index of the database is damaged; r4 db reindex makes it anew",
 }
+NO_PASSWORD = (
+    "a password doesn't belong into a URL, which ends up in logs and process lists: give it in PGPASSWORD, or in a "
+    "file named by PGPASSFILE (a line HOST:PORT:DATABASE:USER:PASSWORD, readable by you alone)"
+)
 _BY_TEXT = (
     ("password authentication failed", "28P01"),
     ("no password supplied", "28P01"),

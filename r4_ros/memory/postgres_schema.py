@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from r4_ros.core.errors import SchemaError, StoreEmpty
 from r4_ros.memory.migrations import MIGRATIONS
 from r4_ros.memory.postgres_roles import ROLES
+from r4_ros.memory.postgres_sync import SYNC
 from r4_ros.memory.sql import Migration, Row
 
 BOOK = """CREATE TABLE IF NOT EXISTS r4_schema(step_no BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -28,7 +29,10 @@ _TYPES = (
     (r"\bTEXT\b", 'TEXT COLLATE "C"'),
     (r"\) WITHOUT ROWID", ")"),
 )
-_OWN: dict[int, tuple[tuple[str, Migration], ...]] = {10: (("postgres/roles", ROLES),)}
+_OWN: dict[int, tuple[tuple[str, Migration], ...]] = {
+    10: (("postgres/roles", ROLES),),
+    12: (("postgres/sync", SYNC),),
+}
 """Steps of PostgreSQL's own, by the number of shared steps that come before them."""
 
 

@@ -18,6 +18,9 @@ USED_INSIDE = _WIDTHS.format(" UNION ALL ".join(f"SELECT '{t}', count(*) FROM {t
 
 COLUMNS = """SELECT table_name::text, column_name::text, data_type::text FROM information_schema.columns
     WHERE table_schema = 'public' ORDER BY table_name, ordinal_position"""
+DOUBTFUL = """SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE NOT convalidated UNION ALL
+    SELECT indrelid::regclass::text, indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid"""
+"""What of a database doesn't hold."""
 AT_START = (
     "SELECT pg_catalog.set_config('search_path', 'public', false)",
     "SET lock_timeout = '10s'",

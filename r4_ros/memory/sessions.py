@@ -134,6 +134,10 @@ class Sessions:
             records.append(writer)
         self._alive[writer.agent_id, writer.camera] = (writer.writer, self._monotonic())
 
+    def anybody_may_write(self, agent_id: str) -> None:
+        """Forget who serves the cameras of an agent now: whoever comes next does."""
+        self._alive = {key: held for key, held in self._alive.items() if key[0] != agent_id}
+
     def agents(self) -> list[str]:
         """All agents that ever wrote, sorted."""
         return sorted(self._sessions)

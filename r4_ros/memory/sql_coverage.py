@@ -12,7 +12,7 @@ from r4_ros.memory.store import StoredCells, StoredView
 _VIEWS = """SELECT frame_id, agent_id, camera, map_id, stamp_ns, until_ns, anchor_id, sensor_in_anchor, horizontal_fov,
     vertical_fov, min_depth, max_depth, rows, depth, settled
     FROM frame JOIN stream USING(stream_id) WHERE depth IS NOT NULL ORDER BY frame_id"""
-_CELLS = "SELECT agent_id, map_id, start_ns, until_ns, anchor_id, anchor_pose, cells FROM coverage ORDER BY coverage_no"
+_CELLS = "SELECT agent_id, map_id, start_ns, until_ns, anchor_id, anchor_pose, cells FROM coverage"
 _ADD = """INSERT INTO coverage(agent_id, map_id, start_ns, until_ns, anchor_id, anchor_pose, cells)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
 
@@ -38,7 +38,8 @@ class CoverageTable:
         self._file.execute_many("UPDATE frame SET settled = 1 WHERE frame_id = ?", [(i,) for i in sorted(settled)])
         self._file.execute_many("UPDATE frame SET depth = NULL WHERE frame_id = ?", [(i,) for i in sorted(dropped)])
 
-    def cells(self) -> Iterator[StoredCells]:
-        """All minutes, in the order in which they were stored."""
-        for row in self._file.iterate(_CELLS):
+    def cells(self, numbers: Collection[int] | None = None) -> Iterator[StoredCells]:
+        """All minutes, or those of some numbers, in the order in which they were stored."""
+        among = "" if numbers is None else f" WHERE coverage_no IN ({', '.join(str(int(n)) for n in numbers)})"
+        for row in self._file.iterate(f"{_CELLS}{among} ORDER BY coverage_no"):
             yield StoredCells(row[0], row[1], row[2], row[3], row[4], unpack_pose(row[5]), row[6])

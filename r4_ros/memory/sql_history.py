@@ -2,54 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
 import numpy as np
 
 from r4_ros.core.geometry import compose
-from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Frame, Observation, View, Visibility
+from r4_ros.core.model import (
+    FOREVER,
+    Anchor,
+    CorrectionRecord,
+    Embedding,
+    Float32Array,
+    Frame,
+    Observation,
+    View,
+    Visibility,
+)
 from r4_ros.memory.anchor_records import PathRecord
-from r4_ros.memory.codec import unpack_depth, unpack_known_pose, unpack_pose, unpack_vector
+from r4_ros.memory.codec import unpack_depth, unpack_known_pose, unpack_pose
 from r4_ros.memory.sql import Database, Row
 from r4_ros.memory.sql_erase import ERASED
 from r4_ros.memory.sql_rows import observation_of
 from r4_ros.memory.sql_shifts import Shifts
+from r4_ros.memory.sql_vectors import vector_models, vector_of
 from r4_ros.memory.store import KeptFrame
 
 _FRAMES = """SELECT frame_id, s.agent_id, s.camera, w.writer, f.sequence, w.writer_session, f.stamp_ns, s.map_id,
     s.map_frame, s.sensor_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor, s.horizontal_fov, s.vertical_fov,
     s.min_depth, s.max_depth, f.rows, f.depth, f.until_ns, f.believed
-    FROM frame f JOIN stream s USING(stream_id) JOIN writer w USING(writer_no) ORDER BY frame_id"""
+    FROM frame f JOIN stream s USING(stream_id) JOIN writer w USING(writer_no)
+    WHERE frame_id > ? AND frame_id <= ? AND ? IN ('', s.agent_id) ORDER BY frame_id"""
 _OBSERVATIONS = """SELECT frame_id, idx, o.label, box, covariance, o.visibility, o.confidence, track_id, o.description,
-    o.attributes, image, entry_id FROM observation o LEFT JOIN entry USING(slot) ORDER BY frame_id, idx"""
+    o.attributes, image, entry_id FROM observation o LEFT JOIN entry USING(slot)
+    WHERE frame_id > ? AND frame_id <= ? ORDER BY frame_id, idx"""
+_BASES = """SELECT anchor_id, stamp_ns, base_in_sensor FROM frame JOIN stream USING(stream_id)
+    WHERE frame_id <= ? AND agent_id = ? ORDER BY frame_id"""
+_LAST_DEPTH = """SELECT camera, max(frame_id) FROM frame JOIN stream USING(stream_id)
+    WHERE depth IS NOT NULL AND frame_id <= ? AND agent_id = ? AND frame_id > ? GROUP BY camera"""
+_DEPTH = """SELECT agent_id, camera, stamp_ns, until_ns, map_id, rows, depth
+    FROM frame JOIN stream USING(stream_id) WHERE frame_id = ?"""
+_BACK = 5000
+"""So many frames back a depth may lie that still holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """Of one agent, only what came after a frame, a move of anchors and a person's correction (by their numbers)."""
+
+    agent_id: str = ""
+    frame: int = -1
+    shift: int = 0
+    correction: int = 0
+
+
+WHOLE = Since()
 
 
 class History:
     """All frames, and what was corrected in between, in the order in which they came, as far as the store kept them."""
 
     def __init__(
-        self, file: Database, anchors: dict[int, Anchor], said: Sequence[tuple[int, CorrectionRecord]]
+        self,
+        file: Database,
+        anchors: Mapping[int, Anchor],
+        said: Sequence[tuple[int, CorrectionRecord]],
+        since: Since = WHOLE,
     ) -> None:
-        self._file, self._anchors = file, anchors
-        self._said, self._shifts = list(said), Shifts(file, anchors)
+        self._file, self._anchors, self._since = file, anchors, since
+        self._said = [s for s in said if s[1].correction_id > since.correction]
+        self._shifts = Shifts(file, anchors, since.shift)
+        self._models = vector_models(file)
         self._vectors: dict[str, Embedding | None] = {}
         self._kept: dict[tuple[str, str], tuple[int, int, str]] = {}
+        if since.frame > 0 and self._shifts.waiting:
+            for anchor_id, stamp_ns, base in file.iterate(_BASES, (since.frame, since.agent_id)):
+                self._shifts.hung(anchor_id, stamp_ns, unpack_pose(base))
 
-    def all(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
-        """One after the other; see ``MemoryStore.history``."""
-        groups = groupby(self._file.iterate(_OBSERVATIONS), key=itemgetter(0))
+    @property
+    def moves_told(self) -> int:
+        """Number of the last move of anchors that was told."""
+        return self._shifts.done
+
+    def held_depths(self) -> dict[str, Float32Array]:
+        """By camera the last depth before the first frame, which may hold for that too."""
+        since, found = self._since, dict[str, Float32Array]()
+        back = (since.frame, since.agent_id, since.frame - _BACK)
+        for camera, frame_id in self._file.execute(_LAST_DEPTH, back) if since.frame > 0 else ():
+            [row] = self._file.execute(_DEPTH, (frame_id,))
+            self._kept[row[0], row[1]] = (row[2], row[3], row[4])
+            found[camera] = unpack_depth(row[6], row[5])
+        return found
+
+    def all(self, until: int = FOREVER) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
+        """One after the other, up to a frame; see ``MemoryStore.history``."""
+        groups = groupby(self._file.iterate(_OBSERVATIONS, (self._since.frame, until)), key=itemgetter(0))
         group = next(groups, None)
-        for row in self._file.iterate(_FRAMES):
+        for row in self._file.iterate(_FRAMES, (self._since.frame, until, self._since.agent_id)):
             yield from self._corrected(before_frame=row[0])
             observations: tuple[Observation, ...] = ()
+            while group is not None and group[0] < row[0]:
+                group = next(groups, None)
             if group is not None and group[0] == row[0]:
                 observations = tuple(self._observation(r) for r in group[1] if r[5] != ERASED)
                 group = next(groups, None)
             yield self._frame(row, observations)
-        yield from self._corrected(before_frame=None)
+        if until == FOREVER:
+            yield from self._corrected(before_frame=None)
 
     def _corrected(self, before_frame: int | None) -> Iterator[PathRecord | CorrectionRecord]:
         """What was corrected before a frame (None: all that is left)."""
@@ -105,8 +166,5 @@ class History:
     def _vector(self, text: str) -> Embedding | None:
         """The vector kept for a text, the newest model's."""
         if text not in self._vectors:
-            rows = self._file.execute(
-                "SELECT model, data FROM vector WHERE text = ? ORDER BY vector_no DESC LIMIT 1", (text,)
-            )
-            self._vectors[text] = Embedding(rows[0][0], unpack_vector(rows[0][1])) if rows else None
+            self._vectors[text] = vector_of(self._file, self._models, text)
         return self._vectors[text]

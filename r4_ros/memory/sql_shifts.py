@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -86,6 +86,7 @@ def _belief(agent_id: str, session: int, map_id: str, text: str) -> BeliefRecord
 class _Shift:
     """A move, made after a frame and a person's correction: of whom, why, and which anchors stood where afterwards."""
 
+    number: int
     frame_id: int
     correction_no: int
     agent_id: str
@@ -94,21 +95,37 @@ class _Shift:
     after: list[Pose]
 
 
-class Shifts:
-    """The anchors as they stood at any time, played through once, from the first frame to the last."""
+class _Poses(dict[int, Pose]):
+    """Where anchors stood, as far as that differs from where they stand now."""
 
-    def __init__(self, file: Database, anchors: dict[int, Anchor]) -> None:
+    def __init__(self, anchors: Mapping[int, Anchor]) -> None:
+        super().__init__()
         self._anchors = anchors
-        self.poses = {number: anchor.pose_in_map for number, anchor in anchors.items()}
-        self._bases: dict[int, Pose] = {}
-        self.waiting = list(reversed([self._undone(*row) for row in file.execute(_LATEST_FIRST)]))
 
-    def _undone(self, frame_id: int, correction_no: int, agent: str, reason: str, numbers: bytes, old: bytes) -> _Shift:
+    def __missing__(self, number: int) -> Pose:
+        return self._anchors[number].pose_in_map
+
+
+class Shifts:
+    """The anchors as they stood at any time, played through once, from the first frame to the last.
+
+    ``after``: only moves with greater numbers. ``done``: the number of the last one that was made.
+    """
+
+    def __init__(self, file: Database, anchors: Mapping[int, Anchor], after: int = 0) -> None:
+        self._anchors, self.done = anchors, after
+        self.poses = _Poses(anchors)
+        self._bases: dict[int, Pose] = {}
+        self.waiting = list(reversed([self._undone(*row) for row in file.execute(_LATEST_FIRST, (after,))]))
+
+    def _undone(
+        self, shift_no: int, frame_id: int, correction_no: int, agent: str, reason: str, numbers: bytes, old: bytes
+    ) -> _Shift:
         anchors = np.frombuffer(numbers, "<i4")
         after = [self.poses[number] for number in anchors.tolist()]
         before = unpack_poses([old[i : i + 56] for i in range(0, len(old), 56)]).poses() if old else []
         self.poses.update(zip(anchors.tolist(), before, strict=True))
-        return _Shift(frame_id, correction_no, agent, reason, anchors, after)
+        return _Shift(shift_no, frame_id, correction_no, agent, reason, anchors, after)
 
     def hung(self, anchor_id: int, stamp_ns: int, base_in_sensor: Pose) -> None:
         """A frame came that hangs on an anchor; the first one is the one that it was made of."""
@@ -118,10 +135,13 @@ class Shifts:
     def next(self) -> Iterator[PathRecord]:
         """Make the next move; gives the correction that it was, path by path, if it was one."""
         shift = self.waiting.pop(0)
+        self.done = shift.number
         self.poses.update(zip(shift.anchors.tolist(), shift.after, strict=True))
         if shift.reason != CORRECTION:
             return
         known = [self._anchors[n] for n in self._bases if self._anchors[n].agent_id == shift.agent_id]
+        if not known:
+            return
         moved = {(a.session, a.map_id) for a in (self._anchors[n] for n in shift.anchors.tolist())}
         for session, map_id in sorted(moved) or [max((a.session, a.map_id) for a in known)]:
             on_it = sorted((a.stamp_ns, a.anchor_id) for a in known if (a.session, a.map_id) == (session, map_id))
@@ -130,5 +150,5 @@ class Shifts:
             yield PathRecord(shift.agent_id, session, map_id, stamps, tuple(nodes[stamp] for stamp in stamps))
 
 
-_LATEST_FIRST = """SELECT frame_id, correction_no, agent_id, reason, anchors, before FROM shift
-    ORDER BY shift_no DESC"""
+_LATEST_FIRST = """SELECT shift_no, frame_id, correction_no, agent_id, reason, anchors, before FROM shift
+    WHERE shift_no > ? ORDER BY shift_no DESC"""

@@ -82,7 +82,9 @@ class SqlStore(SqlUpkeep):
         session_no = self._write_session(change.session)
         if change.anchor is not None:
             self._write_anchor(change.anchor)
-        if not change.known:
+        if change.known:
+            self._told.late(change.frame.frame_id)
+        else:
             self._file.execute(_FRAME, self._frame_row(change.frame, session_no))
             if change.frame.prolongs is not None:
                 self._file.execute(_PROLONG, (change.frame.stamp_ns, change.frame.prolongs, change.frame.stamp_ns))
@@ -220,9 +222,9 @@ class SqlStore(SqlUpkeep):
         )
         return [WriterRecord(*row) for row in rows]
 
-    def anchors(self) -> Iterator[AnchorRecord]:
-        """All anchors, by id."""
-        for row in self._file.iterate("SELECT * FROM anchor ORDER BY anchor_id"):
+    def anchors(self, first: int = 0) -> Iterator[AnchorRecord]:
+        """All anchors from an id on, by id."""
+        for row in self._file.iterate("SELECT * FROM anchor WHERE anchor_id >= ? ORDER BY anchor_id", (first,)):
             poses = (unpack_pose(row[6]), unpack_known_pose(row[7]), unpack_known_pose(row[8]))
             yield AnchorRecord(row[2], Anchor(row[0], row[1], row[3], row[4], row[5], *poses))
 
@@ -284,14 +286,14 @@ class SqlStore(SqlUpkeep):
         with self._file.transaction():
             self._coverage.settle(cells, settled, dropped)
 
-    def cells(self) -> Iterator[StoredCells]:
-        """All minutes, in the order in which they were stored."""
-        return self._coverage.cells()
+    def cells(self, numbers: Collection[int] | None = None) -> Iterator[StoredCells]:
+        """All minutes, or those of some numbers, in the order in which they were stored."""
+        return self._coverage.cells(numbers)
 
     def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
         """All frames that are kept, and what was corrected in between, in the order in which they came."""
         anchors = {record.anchor.anchor_id: record.anchor for record in self.anchors()}
-        return History(self._file, anchors, self._said()).all()
+        return History(self._file, anchors, self.said()).all()
 
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""

@@ -9,7 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from r4_ros.core.model import FOREVER, MEMORY, CorrectionKind, CorrectionRecord, EntryCorrection, Interval, Observation
+from r4_ros.core.model import (
+    FOREVER,
+    MEMORY,
+    CorrectionKind,
+    CorrectionRecord,
+    Embedding,
+    EntryCorrection,
+    Interval,
+    Observation,
+)
 from r4_ros.memory import entry_json, sql_prune
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord
@@ -28,6 +37,8 @@ from r4_ros.memory.sql_merges import MergeTable
 from r4_ros.memory.sql_parts import LAST_IN_ENTRY
 from r4_ros.memory.sql_prune import Pruned
 from r4_ros.memory.sql_shifts import ShiftTable
+from r4_ros.memory.sql_told import ToldTable
+from r4_ros.memory.sql_vectors import vector_models, vector_of
 from r4_ros.memory.store import CorrectionChange, EntryChange
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
@@ -48,6 +59,17 @@ class SqlUpkeep:
         self._divisions = DivisionTable(file)
         self._crops = CropTable(file)
         self._shifts = ShiftTable(file)
+        self._told = ToldTable(file)
+
+    @property
+    def file(self) -> Database:
+        """The open database."""
+        return self._file
+
+    @property
+    def told(self) -> ToldTable:
+        """What of it was told to a map server."""
+        return self._told
 
     @property
     def read_only(self) -> bool:
@@ -65,12 +87,11 @@ class SqlUpkeep:
 
     def vector_models(self) -> list[str]:
         """The models that the kept vectors were made by; found in the index of the vectors, whatever their number."""
-        found: list[str] = []
-        while True:
-            rows = self._file.execute("SELECT min(model) FROM vector WHERE model > ?", (found[-1] if found else "",))
-            if rows[0][0] is None:
-                return found
-            found.append(rows[0][0])
+        return vector_models(self._file)
+
+    def vector(self, text: str) -> Embedding | None:
+        """What a text means, by the model that was asked last; None: that isn't kept."""
+        return vector_of(self._file, vector_models(self._file), text)
 
     def crop(self, slot: int) -> StoredCrop | None:
         """The newest picture of an entry, or of one that became a part of it."""
@@ -96,6 +117,7 @@ class SqlUpkeep:
                 self._entries.write(change.entries)
                 self._entries.keep_vectors(change.observations)
                 self._file.execute_many(_DESCRIBED, rows)
+                self._told.late(change.frame_id)
                 self._write_revision(change.revision)
         except BaseException:
             self._entries.forget_unwritten()
@@ -149,7 +171,7 @@ class SqlUpkeep:
             for before, after in zip(*map(json.loads, rows[0]), strict=True)
         )
 
-    def _said(self) -> list[tuple[int, CorrectionRecord]]:
+    def said(self) -> list[tuple[int, CorrectionRecord]]:
         """What people corrected, but of what was erased, oldest first, each with the frame after which it was made.
 
         Numbers are of those. What the memory itself found out isn't told, since whoever reads the frames finds it too;

@@ -13,7 +13,6 @@ from r4_ros.core.model import (
     CorrectionRecord,
     Embedding,
     Float32Array,
-    Frame,
     Interval,
     Observation,
     Pose,
@@ -43,7 +42,7 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
             if not isinstance(kept, KeptFrame):
                 yield dump(_corrected(kept))
                 continue
-            for text, embedding in _texts(kept.frame):
+            for text, embedding in interchange.texts_of(kept.frame):
                 if text not in told:
                     told.add(text)
                     yield dump(interchange.embedding_to_json(text, embedding))
@@ -66,14 +65,6 @@ def _corrected(record: PathRecord | CorrectionRecord) -> Json:
     if isinstance(record, PathRecord):
         return interchange.path_to_json(record)
     return interchange.correction_to_json(record)
-
-
-def _texts(frame: Frame) -> Iterator[tuple[str, Embedding]]:
-    for o in frame.observations:
-        if o.label_embedding is not None:
-            yield o.label, o.label_embedding
-        if o.description_embedding is not None:
-            yield o.description, o.description_embedding
 
 
 def _placed(stored: StoredEpisode, poses: dict[int, Pose]) -> Any:
@@ -169,7 +160,11 @@ class Importer:
         work = self._work.get(kind) if isinstance(kind, str) else None
         if work is None:
             raise InvalidArgument(f"'type' must be one of {', '.join(self._work)}, not {kind!r:.60}")
+        self._allow(values)
         work(values)
+
+    def _allow(self, values: Json) -> None:
+        """Raise what speaks against a record; here nothing does."""
 
     def _memory(self, values: Json) -> None:
         version = values.get("version")

@@ -1,0 +1,176 @@
+"""The map server's side: batches that robots put into the inbox are worked in, as if they had come by topic.
+
+A batch, the note of how far its robot came, and its leaving the inbox are one transaction, so that it is worked in once
+whatever is killed meanwhile. Agents take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError
+from r4_ros.core.model import Embedding
+from r4_ros.memory import envelope, interchange_read
+from r4_ros.memory.envelope import Head, Told
+from r4_ros.memory.interchange import Json
+from r4_ros.memory.library import Library
+from r4_ros.memory.postgres_sync import CHANNEL_DONE
+from r4_ros.memory.sql import Row
+from r4_ros.memory.transfer import Imported, Importer
+
+KINDS = ("embedding", "frame", "episode", "coverage", "correction", "path")
+"""Of docs/interchange.md, what a robot may tell."""
+_TURN = "SELECT agent_id FROM inbox WHERE agent_id > ? ORDER BY agent_id LIMIT 1"
+_NEXT = "SELECT inbox_no, agent_id, writer, sequence, content FROM inbox WHERE agent_id = ? ORDER BY inbox_no LIMIT 1"
+_STATE = "SELECT sequence, told FROM synced WHERE agent_id = ? AND writer = ?"
+_DONE = """INSERT INTO synced(agent_id, writer, sequence, told, offset_ns, round_ns, frames, observations, refused,
+    problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(agent_id, writer) DO UPDATE SET
+    sequence = excluded.sequence, told = excluded.told, offset_ns = excluded.offset_ns, round_ns = excluded.round_ns,
+    frames = synced.frames + excluded.frames, observations = synced.observations + excluded.observations,
+    refused = synced.refused + excluded.refused, problem = excluded.problem, at = clock_timestamp()"""
+_OURS = "SELECT ours FROM synced_correction WHERE agent_id = ? AND writer = ? AND theirs = ?"
+_NUMBERED = """INSERT INTO synced_correction VALUES (?, ?, ?, ?)
+    ON CONFLICT(agent_id, writer, theirs) DO UPDATE SET ours = excluded.ours"""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedIn:
+    """What became of one batch. ``problem``: of the first record that was refused, or of the batch itself."""
+
+    agent_id: str
+    sequence: int
+    frames: int = 0
+    observations: int = 0
+    refused: int = 0
+    problem: str = ""
+
+
+class Inbox:
+    """Works batches in, one at a time. ``library``: the map server's memory; ``anew`` opens it as it is stored."""
+
+    def __init__(self, library: Callable[[], Library], anew: Callable[[], Library]) -> None:
+        self._library, self._anew = library, anew
+        self._last, self._spoilt = "", False
+
+    def work(self) -> WorkedIn | None:
+        """Work in the batch whose turn it is; None: none waits. Raises StoreError; then it is tried again."""
+        if self._spoilt:
+            self._anew()
+            self._spoilt = False
+        library = self._library()
+        row = self._next(library)
+        if row is None:
+            return None
+        revision = library.revision
+        try:
+            return self._worked(library, row, together=True)
+        except StoreError:
+            self._spoilt = library.revision != revision  # nothing is stored, but the memory knows of some of it
+            if self._spoilt:
+                library = self._anew()
+                self._spoilt = False
+            library.store.revision()  # raises where the database is away
+        return self._worked(library, row, together=False)  # a record can't be stored: that one is refused
+
+    def _next(self, library: Library) -> Row | None:
+        file = library.store.file
+        turn = file.execute(_TURN, (self._last,)) or file.execute(_TURN, ("",))
+        if not turn:
+            return None
+        self._last = turn[0][0]
+        rows = file.execute(_NEXT, (self._last,))
+        return rows[0] if rows else None
+
+    def _worked(self, library: Library, row: Row, together: bool) -> WorkedIn:
+        number, agent, writer, sequence, content = row
+        file = library.store.file
+        known = file.execute(_STATE, (agent, writer))
+        done, told = (known[0][0], Told.of_text(known[0][1])) if known else (0, Told())
+        try:
+            head, lines = envelope.unpack(bytes(content))
+            if sequence <= done:
+                raise InvalidArgument(f"batch {sequence} was worked in already")
+            if head.after != told and not head.again:
+                raise InvalidArgument(f"batch {sequence} doesn't follow on what was worked in")
+        except InvalidArgument as error:
+            with file.transaction():
+                if sequence > done:
+                    file.execute(_DONE, (agent, writer, sequence, told.to_text(), 0, 0, 0, 0, 1, str(error)))
+                file.execute("DELETE FROM inbox WHERE inbox_no = ?", (number,))
+                file.execute("SELECT pg_notify(?, ?)", (CHANNEL_DONE, agent))
+            return WorkedIn(agent, sequence, refused=1, problem=str(error))
+        if not together:
+            found = self._read(library, agent, writer, lines, head, together)
+        with library.together():
+            if together:
+                found = self._read(library, agent, writer, lines, head, together)
+            problem = found.problems[0] if found.problems else ""
+            counts = (found.frames, found.observations, found.refused)
+            clock = (head.offset_ns, head.round_ns)
+            file.execute(_DONE, (agent, writer, sequence, head.told.to_text(), *clock, *counts, problem))
+            file.execute("DELETE FROM inbox WHERE inbox_no = ?", (number,))
+            file.execute("SELECT pg_notify(?, ?)", (CHANNEL_DONE, agent))
+        return WorkedIn(agent, sequence, *counts, problem)
+
+    @staticmethod
+    def _read(library: Library, agent: str, writer: str, lines: Sequence[str], head: Head, together: bool) -> Imported:
+        if head.live:
+            library.set_live(True)
+        return BatchImporter(library, agent, writer, together).read(lines)
+
+
+class BatchImporter(Importer):
+    """Works the records of one agent's batch in; what speaks of another agent is refused.
+
+    ``together``: what can't be stored is raised; else it is refused like what is wrong, if the database is there.
+    """
+
+    def __init__(self, library: Library, agent: str, writer: str, together: bool) -> None:
+        super().__init__(library)
+        self._agent, self._writer, self._store, self._together = agent, writer, library.store, together
+        self._ours = True
+
+    def _line(self, line: str) -> None:
+        try:
+            super()._line(line)
+        except StoreError as error:
+            if self._together:
+                raise
+            self._store.revision()  # raises where the database is away
+            raise InvalidArgument(f"can't be stored: {error}") from error
+
+    def _allow(self, values: Json) -> None:
+        kind = values["type"]
+        if kind not in KINDS:
+            raise NotPermitted(f"a robot tells no record of type '{kind}'")
+        if kind not in ("embedding", "correction") and values.get("agent") != self._agent:
+            raise NotPermitted(f"the inbox of '{self._agent}' takes nothing of '{values.get('agent')!s:.60}'")
+        if kind == "frame":
+            self._library.anybody_may_write(self._agent)
+
+    def _vector(self, text: str) -> Embedding | None:
+        if text not in self._vectors:
+            self._vectors[text] = self._store.vector(text)
+        return self._vectors[text]
+
+    def _correction(self, values: Json) -> None:
+        said, stamp_ns = interchange_read.correction_from_json(values)
+        theirs = interchange_read.Fields(values, "correction").take("number", int)
+        key = (self._agent, self._writer)
+        if said.correction_id:
+            rows = self._store.file.execute(_OURS, (*key, said.correction_id))
+            if not rows:
+                raise InvalidArgument(f"correction {said.correction_id} of '{self._agent}' isn't known here")
+            said = replace(said, correction_id=rows[0][0])
+        for agent in self._library.agents_of(said):
+            if agent != self._agent:
+                raise NotPermitted(f"'{self._agent}' corrects nothing of '{agent}'")
+        known = self._store.file.execute(_OURS, (*key, theirs))
+        records = self._library.corrections()
+        if known and records[known[0][0] - 1].stamp_ns == stamp_ns:
+            return  # told again
+        number = self._library.correct(said, stamp_ns).correction_id
+        with self._store.file.transaction():
+            self._store.file.execute(_NUMBERED, (*key, theirs, number))
+        self.done.corrections += 1

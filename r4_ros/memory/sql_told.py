@@ -1,0 +1,33 @@
+"""What of a memory was told to a map server, in a store: marks by name, and frames that changed after that."""
+
+from __future__ import annotations
+
+from r4_ros.memory.sql import Database
+
+READ, DONE = "read", "done"
+"""Marks: the newest frame that was read to be told, and the newest that was told and worked in."""
+_LATE = """INSERT INTO late(frame_id) SELECT CAST(? AS BIGINT)
+    WHERE EXISTS (SELECT 1 FROM sync WHERE name = ? AND CAST(said AS BIGINT) >= ?)"""
+
+
+class ToldTable:
+    """Reads and writes what is remembered of it."""
+
+    def __init__(self, file: Database) -> None:
+        self._file = file
+
+    def late(self, frame_id: int) -> None:
+        """A frame changed; where it was told already it is told again. Inside the caller's transaction."""
+        self._file.execute(_LATE, (frame_id, READ, frame_id))
+
+    def get(self, name: str) -> str:
+        """What was kept under a name; empty: nothing."""
+        rows = self._file.execute("SELECT said FROM sync WHERE name = ?", (name,))
+        return str(rows[0][0]) if rows else ""
+
+    def keep(self, name: str, said: str) -> None:
+        """Keep it; durable on return."""
+        with self._file.transaction():
+            self._file.execute(
+                "INSERT INTO sync VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET said = excluded.said", (name, said)
+            )
