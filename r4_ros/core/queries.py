@@ -158,6 +158,13 @@ class Evidence:
     description: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
     regions: tuple[str, ...] = ()
+    existence: float = 1.0
+    """0..1: how surely it is there, by the views in which it was seen and those in which it should have been."""
+    missed: int = 0
+    """Views of its place in which it should have been seen and wasn't; 0 as well where it was seen so often that nobody
+    asks."""
+    label_share: float = 1.0
+    """Of the votes for its label and the next best one, the share of its label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,23 @@ _APART_M, _APART_RAD = 0.5, math.radians(15)
 _Viewpoint = tuple[str, int, int, int, int, int]
 _Shape = tuple[str, int, int]
 """Map id, rows and columns of the depth images of a group."""
+
+
+class Views(NamedTuple):
+    """Views [m] of sets of points [n]: when each was taken and until when it held, the share of each set's points that
+    it saw [m, n], and how far away their middle was [m, n].
+    """
+
+    stamp: npt.NDArray[np.int64]
+    until: npt.NDArray[np.int64]
+    share: FloatArray
+    distance: FloatArray
+
+    @staticmethod
+    def none(sets: int) -> Views:
+        """No view."""
+        never, nothing = np.zeros(0, np.int64), np.zeros((0, sets))
+        return Views(never, never, nothing, nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +194,26 @@ class Coverage:
             looked = np.maximum(looked, coarse)
         return looked
 
+    def views_of(
+        self, map_id: str, agent_id: str, start_ns: int, end_ns: int, points: FloatArray, clearance_m: FloatArray
+    ) -> Views:
+        """The agent's kept views that began in [start, end), and how they see sets of points [n, p, 3] of the map.
+
+        ``clearance_m`` [n]: as in ``last_looks``, for each set. Settled minutes aren't among them.
+        """
+        sets, each = points.shape[:2]
+        code, found = self._agents.find(agent_id), list[Views]()
+        flat, clear = points.reshape(-1, 3), np.repeat(clearance_m, each)
+        for (group_map, rows, cols), group in self._groups.items():
+            wanted = (group["stamp"] >= start_ns) & (group["stamp"] < end_ns) & (group["agent"] == code)
+            numbers = np.flatnonzero(wanted) if group_map == map_id else np.zeros(0, np.int64)
+            for chunk in np.split(numbers, range(_CHUNK, len(numbers), _CHUNK)):
+                sees = self._sees(group, chunk, (rows, cols), flat, clear).reshape(-1, sets, each)
+                position = self._anchors.place(group["anchor"][chunk], group["sensor"][chunk, :3])
+                away = np.linalg.norm(points.mean(axis=1)[None] - position[:, None], axis=2)
+                found.append(Views(group["stamp"][chunk], group["until"][chunk], sees.mean(axis=2), away))
+        return Views(*(np.concatenate(part) for part in zip(Views.none(sets), *found, strict=True)))
+
     def any_view(self, start_ns: int, end_ns: int, agents: Sequence[str] = ()) -> bool:
         """Whether anything was looked at in [start, end)."""
         codes = self._agents.find_all(agents)
@@ -296,9 +334,9 @@ class Coverage:
         numbers: npt.NDArray[np.int64],
         shape: tuple[int, int],
         points: FloatArray,
-        clearance_m: float,
+        clearance_m: float | FloatArray,
     ) -> npt.NDArray[np.bool_]:
-        """Which views [m] see which points [n]."""
+        """Which views [m] see which points [n]; the clearance may be one of each point."""
         rotation, position = self._poses(group, numbers)
         local = (points[None] - position[:, None]) @ rotation
         z = local[..., 2]
@@ -311,7 +349,8 @@ class Coverage:
         rows, cols = shape
         col, row = np.minimum((at + 1) / 2 * (cols, rows), (cols - 1, rows - 1)).astype(int).T
         depth = group["depth"][numbers[view], row * cols + col].astype(float)
-        sees[view, point] = (depth > 0) & (depth >= along + clearance_m)
+        clearance = clearance_m if isinstance(clearance_m, float) else clearance_m[point]
+        sees[view, point] = (depth > 0) & (depth >= along + clearance)
         return np.asarray(sees)
 
     def _poses(self, group: Table, numbers: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:

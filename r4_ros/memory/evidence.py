@@ -13,6 +13,8 @@ from r4_ros.core.model import Entry, EntryState, Evidence, FloatArray, Interval,
 from r4_ros.core.template import DESCRIBED_BY, TEMPLATE, template_description
 from r4_ros.memory import areas
 from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.existence import Shown, Witness, existence, label_share
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.presence import present_at, state_at
 from r4_ros.memory.spatial import Scene
@@ -39,8 +41,9 @@ class Ranked(Protocol):
 class EvidenceMaker:
     """Makes evidence of slots."""
 
-    def __init__(self, index: Index, cache: EntryCache, in_view_ns: int) -> None:
+    def __init__(self, index: Index, cache: EntryCache, coverage: Coverage, in_view_ns: int) -> None:
         self._index, self._cache, self._in_view_s = index, cache, seconds(in_view_ns)
+        self._witness = Witness(coverage)
 
     def make(
         self,
@@ -63,7 +66,23 @@ class EvidenceMaker:
             said = dict.fromkeys(t for slot in sources.get(s.slot, (s.slot,)) for t in told.of.get(slot, ()))
             one = self._unless_absent(one, s.slot, scene)
             made.append(replace(one, attributes=(*one.attributes, *said)) if said else one)
-        return tuple(made)
+        return self._believed(made, ranked.slots.tolist(), sources, scene)
+
+    def _believed(
+        self, made: Sequence[Evidence], slots: Sequence[int], sources: Mapping[int, Sequence[int]], scene: Scene
+    ) -> tuple[Evidence, ...]:
+        """The evidence, with how surely each thing is there, by all that saw it."""
+        groups = [sources.get(slot, (slot,)) for slot in slots]
+        stored = self._cache.get_many([slot for group in groups for slot in group])
+        stays = [stay_at(s.entry.stays, scene.place_ns) for s in stored]
+        shown = [Shown(s.slot, s.entry, t, self._index.shown_box(t)) for s, t in zip(stored, stays, strict=True)]
+        seen, entries = iter(self._witness.seen(shown, scene.now_ns)), iter(stored)
+        believed = []
+        for one, group in zip(made, groups, strict=True):
+            looks, share = [next(seen) for _ in group], max(label_share(next(entries).entry) for _ in group)
+            sure, missed = existence(looks), sum(s.looks - s.hits for s in looks)
+            believed.append(replace(one, existence=sure, missed=missed, label_share=share))
+        return tuple(believed)
 
     def _unless_absent(self, one: Evidence, slot: int, scene: Scene) -> Evidence:
         """The evidence, gone where another agent found it so after the last sighting."""

@@ -100,7 +100,7 @@ class Retriever:
         self._fuser = Fuser(index, self._temporal, sessions, config)
         self._in_view_ns = nanoseconds(config.sighting_gap_s)
         self._gatherer = Gatherer(index, self._semantic, self._spatial, self._fuser, sessions, config)
-        self._evidence = EvidenceMaker(index, cache, self._in_view_ns)
+        self._evidence = EvidenceMaker(index, cache, coverage, self._in_view_ns)
         things = Things(index, cache, self._fuser)
         self.facts = FactMaker(store, index, things, Neighbours(index, self._temporal), episodes)
 

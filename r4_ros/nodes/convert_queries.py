@@ -197,6 +197,9 @@ def evidence_to_msg(evidence: Evidence) -> msg.Evidence:
         spatial_score=float(evidence.spatial_score),
         temporal_score=float(evidence.temporal_score),
         regions=list(evidence.regions),
+        existence=float(evidence.existence),
+        missed=evidence.missed,
+        label_share=float(evidence.label_share),
     )
     made.pose.header.frame_id = evidence.frame
     made.pose.header.stamp = made.last_seen
@@ -249,6 +252,9 @@ def evidence_from_msg(evidence: Any) -> Evidence:
         description=evidence.description,
         attributes=pairs_from_msg(evidence.attributes),
         regions=tuple(evidence.regions),
+        existence=evidence.existence,
+        missed=evidence.missed,
+        label_share=evidence.label_share,
     )
 
 

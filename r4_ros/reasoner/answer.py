@@ -110,4 +110,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "confidence": evidence.confidence,
         "score": evidence.score,
         "regions": list(evidence.regions),
+        "existence": round(evidence.existence, 4),
+        "missed": evidence.missed,
+        "label_share": round(evidence.label_share, 4),
     }

@@ -233,7 +233,7 @@ def _close_by(run: Run, found: Found, index: int) -> Draft | None:
         return None
     loose = step.model_copy(update={"spatial": (), "superlative": None})
     query = run.query(plan, loose, found, LIVING if is_present(plan, found) else ())
-    candidates = sieve.sifted(loose, run.retrieve(query, f"any {noun(plan, index)} close by").entries)
+    candidates = sieve.firm(sieve.sifted(loose, run.retrieve(query, f"any {noun(plan, index)} close by").entries))
     close = next((c for k in step.spatial if (c := near_miss(run, k, found, candidates)) is not None), None)
     if close is None:
         return None

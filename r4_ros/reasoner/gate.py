@@ -60,4 +60,4 @@ def in_view(plan: Plan, look: Retrieval, ego_agent: str, now_ns: int) -> tuple[E
         and e.label in step.semantic.labels
         and all(dict(e.attributes).get(name) == value for name, value in wanted)
     ]
-    return sieve.sifted(step, seen)
+    return sieve.firm(sieve.sifted(step, seen))

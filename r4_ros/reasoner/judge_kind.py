@@ -47,9 +47,7 @@ def exists(run: Run, found: Found) -> Draft:
     if len(evidence) == 1:
         said = f"{wording.article(name)}{place} {wording.be(name, past)} {wording.spot(best, place)}{time}"
         if not well_seen(best):
-            frames = "one frame" if best.count == 1 else f"{best.count} frames"
-            text = f"I think so: {said}. It was seen in {frames} only, {seen}, and may be a mistake."
-            return answered(text, True, evidence, first=True)
+            return answered(f"I think so: {said}; last seen {seen}.", True, evidence, first=True)
         return answered(f"Yes, {said}; last seen {seen}.", True, evidence, first=True)
     each = wording.spots(evidence, 3, place)
     text = f"Yes, {counted(found.plan, len(evidence))}{place}{time}: {each}; last seen {seen}."
@@ -67,25 +65,30 @@ def _as_many(run: Run, found: Found) -> Draft:
 
 
 def count(run: Run, found: Found) -> Draft:
-    """How many entries match. Those hardly seen aren't counted beside well-seen ones, but told."""
-    sure = [e for e in found.evidence if well_seen(e)]
-    evidence = sure or list(found.evidence)
-    number, rare = len(evidence), len(found.evidence) - len(evidence)
+    """How many entries match. What was seen too little to be sure isn't counted, but told: then it is 'at least'."""
+    evidence = list(found.evidence)
+    number, rare = len(evidence), len(found.left_out.doubtful)
     text = f"{counted(found.plan, number)}{place_asked(found.plan)}{time_asked(run, found)}"
     text += f"{_made_up_of(found, evidence)}{_fresh(run, found, evidence)}."
     if found.plan.choices:
         text += f" {number} is {'odd' if number % 2 else 'even'}."
+    why = _at_least(found)
     if rare:
-        text += f" {rare} more, seen too little to be sure, may be {'a mistake' if rare == 1 else 'mistakes'}."
+        why = f" {rare} more, seen too little to be sure, may be {'a mistake' if rare == 1 else 'mistakes'}.{why}"
+    if why:
+        return ambiguous(wording.capital(f"At least {text}{why}"), evidence, number)
+    return answered(wording.capital(text), number, evidence)
+
+
+def _at_least(found: Found) -> str:
+    """Why there may be more than are known; empty: nothing says so."""
     known = [e for e in found.retrieval.entries if sieve.walks(e) and sieve.is_meant(found.plan.target, e)]
-    if len(known) > len(found.evidence):
-        text = f"At least {text} Seen in {len(known)} places one after the other; who of these is one I can't tell."
-        return ambiguous(wording.capital(text), evidence, number)
+    if len(sieve.firm(known)) > len(found.evidence):
+        return f" Seen in {len(known)} places one after the other; who of these is one I can't tell."
     looked, keys = found.retrieval.coverage, found.plan.target.spatial
     if 0 <= looked < GLIMPSED and any(k.reference.kind == "region" for k in keys):
-        text = f"At least {text} I have looked at {looked:.0%} of that place only."
-        return ambiguous(text, evidence, number)
-    return answered(wording.capital(text), number, evidence)
+        return f" I have looked at {looked:.0%} of that place only."
+    return ""
 
 
 def _rooms_of(found: Found) -> Draft:

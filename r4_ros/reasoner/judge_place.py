@@ -87,7 +87,7 @@ def _around(run: Run, found: Found, evidence: Sequence[Evidence]) -> tuple[Evide
     near = SpatialConstraint("near", Reference.ENTRIES, entry_ids=ids, stamp_ns=found.window.at_ns)
     states = (EntryState.PRESENT, EntryState.UNKNOWN) if is_present(found.plan, found) else ()
     query = Query(spatial=(near,), at_ns=found.window.at_ns, states=states, limit=LIMIT)
-    around = sieve.whole(run.retrieve(query, f"what is around the {evidence[0].label}").entries)
+    around = sieve.firm(sieve.whole(run.retrieve(query, f"what is around the {evidence[0].label}").entries))
     return tuple(e for e in around if lexicon.kind_of(e.label) != sieve.ROBOT)
 
 

@@ -11,6 +11,7 @@ from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, R4Error, Unsup
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, Retrieval, TraceStep, Verdict
 from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory
 from r4_ros.reasoner import (
+    doubts,
     explain,
     gate,
     judge_compare,
@@ -168,7 +169,11 @@ def _answer(run: Run, plan: Plan) -> Draft:
     draft, unknown, found = first = _try(run, plan)
     if draft is not None:
         return staled(run, draft) if found is not None and is_present(plan, found) else draft
-    base = absent(run, found) if found is not None else _no_region(run, unknown)
+    base = (
+        doubts.unless_mistaken(absent(run, found), found.left_out.mistaken)
+        if found is not None
+        else _no_region(run, unknown)
+    )
     if base.verdict is Verdict.NEVER_VISITED:
         return base
     return retry.refined(run, plan, base, first, lambda other: _try(run, other))
@@ -181,7 +186,7 @@ def _at_sight(run: Run, plan: Plan, look: Retrieval) -> Draft | None:
     run.note("gate", f"closed: {why}" if why else "open: it is in view", len(evidence))
     if why:
         return None
-    draft = JUDGES[plan.form](run, Found(plan, [evidence], look, Window()))
+    draft = doubts.hedged(JUDGES[plan.form](run, Found(plan, [evidence], look, Window())))
     return draft if draft.verdict is Verdict.ANSWERED else None
 
 
@@ -207,7 +212,7 @@ def _try(run: Run, plan: Plan) -> Attempt:
         if not found.evidence:
             return Attempt(None, None, found)
         if _all_gone(found) and is_present(plan, found) and present_only:
-            return Attempt(_of_gone(run, found), None, found)
+            return Attempt(doubts.hedged(_of_gone(run, found), plan.form), None, found)
         draft = JUDGES[plan.form](run, found)
         return Attempt(_checked(run, plan, found, draft), None, found)
     except UnknownRegion as unknown:
@@ -269,6 +274,7 @@ def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
     if unsure and draft.verdict is Verdict.ANSWERED:
         text = f"{draft.text} {unsure}"
         return replace(draft, text=text, verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+    draft = doubts.hedged(draft, plan.form)
     taken = _taken_for(found)
     if taken and draft.verdict in (Verdict.ANSWERED, Verdict.STALE):
         return replace(draft, text=f"{draft.text} {taken}", verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)

@@ -10,15 +10,23 @@ from r4_ros.core.model import Episode, Event, EventKind, Evidence
 
 FEW = 3  # episodes that a piece of text asks for
 SURELY = 0.7  # with less certainty than this, what was seen may be a mistake of the detector
+THERE, BESIDE, MISTAKEN = 0.9, 0.97, 0.2
+"""So much existence is believed, so much beside what is surely there; with so little, it is taken for a mistake."""
 
 
-def well_seen(evidence: Evidence) -> bool:
-    """Whether its sightings, each as sure as they were on average, leave little doubt that something is there.
+def well_seen(evidence: Evidence, there: float = THERE) -> bool:
+    """Whether there is little doubt that it is there: by the recogniser's confidence and by the looks at its place.
 
-    A detector that says 0.4 must say so three times; a camera that knows what it sees, once.
+    A detector that says 0.4 must say so three times, a camera that knows what it sees, once. What was hardly ever seen
+    where it should have been again and again may be a mistake of a recogniser that is sure of itself, too.
     """
     doubt: float = (1 - min(max(evidence.confidence, 0.0), 1.0)) ** max(1, evidence.count)
-    return 1 - doubt >= SURELY
+    return 1 - doubt >= SURELY and evidence.existence >= there
+
+
+def mistaken(evidence: Evidence) -> bool:
+    """Whether it is more likely a mistake of the recogniser than anything else."""
+    return evidence.existence < MISTAKEN
 
 
 def is_news(event: Event, evidence: Evidence, moves: Sequence[Event]) -> bool:

@@ -56,13 +56,14 @@ class UnknownAgent(Exception):
 
 @dataclass
 class Found:
-    """What a plan found: evidence per step, the last retrieval, the window, and the first step that found nothing."""
+    """Evidence per step, the last retrieval, the window, the first step that found nothing, what the last left out."""
 
     plan: Plan
     steps: list[tuple[Evidence, ...]]
     retrieval: Retrieval
     window: Window
     missing: int = -1
+    left_out: sieve.LeftOut = sieve.NOTHING
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -185,7 +186,8 @@ class Run:
         anchors = [e for r in keys.anchors(step) if r.kind == "step" for e in found.steps[r.step]]
         themselves = {e.entry_id for e in anchors}
         others = [e for e in retrieval.entries if e.entry_id not in themselves]
-        kept = sieve.sifted(step, [e for e in others if not sieve.is_piece_of(e, anchors)])
+        meant = sieve.sifted(step, [e for e in others if not sieve.is_piece_of(e, anchors)])
+        kept, found.left_out = sieve.parted(meant)
         if len(kept) < len(retrieval.entries):
             refused = sorted({e.label for e in retrieval.entries} - {e.label for e in kept})
             why = "another kind: " + ", ".join(refused) if refused else "the reference itself, or parts of others"
@@ -320,7 +322,7 @@ class Run:
                 labels=step.semantic.labels, text=step.semantic.text, attributes=named, with_events=True, limit=LIMIT
             )
         retrieval = self.retrieve(query, f"events of the {step.semantic.text}")
-        entries = sieve.sifted(step, retrieval.entries)
+        entries = sieve.firm(sieve.sifted(step, retrieval.entries))
         if key.seen:
             return [viewpoint.sighting(e, key.seen) for e in entries]
         return self.events_in(retrieval, entries, key)

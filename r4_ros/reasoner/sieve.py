@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,12 +13,23 @@ from r4_ros.core.geometry import bounds, box_gap
 from r4_ros.core.model import Evidence
 from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Step
+from r4_ros.reasoner.news import BESIDE, mistaken, well_seen
 
 INSIDE = 0.7  # a share of its box; two whole things can't fill one space
 SLACK_M = 0.1
 SELDOM, TOUCHING_M = 0.2, 0.02
 ROBOT = "robot"
 WALKING = frozenset({"person", "dog", "cat"})
+
+
+class LeftOut(NamedTuple):
+    """What may be a mistake of the recogniser, and what is taken for one."""
+
+    doubtful: Sequence[Evidence]
+    mistaken: Sequence[Evidence]
+
+
+NOTHING = LeftOut((), ())
 
 
 def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tuple[Evidence, ...]:
@@ -34,6 +47,28 @@ def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tup
         kept = named or certain or kept
     better = [e for e in kept if not lexicon.is_stand_in(text, e.label)]
     return one_walker(whole(_owned(step, better or kept)))
+
+
+def parted(entries: Sequence[Evidence]) -> tuple[tuple[Evidence, ...], LeftOut]:
+    """``firm`` entries, and what they leave out."""
+    kept = firm(entries)
+    left = [e for e in entries if all(e is not k for k in kept)]
+    return kept, LeftOut([e for e in left if not is_mistake(e)], [e for e in left if is_mistake(e)])
+
+
+def firm(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Without those that may be mistakes of the recogniser, beside others; with them where there are no others.
+
+    What is hardly anything but a mistake is left out in any case.
+    """
+    surest = tuple(e for e in entries if well_seen(e, BESIDE))
+    sure = surest or tuple(e for e in entries if well_seen(e))
+    return sure or tuple(e for e in entries if not is_mistake(e))
+
+
+def is_mistake(evidence: Evidence) -> bool:
+    """Whether it is taken for one. Robots go about, so that they are hardly seen twice in one place."""
+    return mistaken(evidence) and lexicon.kind_of(evidence.label) != ROBOT
 
 
 def _owned(step: Step, entries: Sequence[Evidence]) -> Sequence[Evidence]:
@@ -117,7 +152,8 @@ def _as_one(seen: Sequence[Evidence]) -> Evidence:
         return seen[0]
     sightings = tuple(sorted((i for e in seen for i in e.sightings), key=lambda i: i.start))
     first, count = min(e.first_seen for e in seen), sum(e.count for e in seen)
-    return replace(seen[0], first_seen=first, sightings=sightings, count=count)
+    there = 1 - math.prod(1 - e.existence for e in seen)
+    return replace(seen[0], first_seen=first, sightings=sightings, count=count, existence=there)
 
 
 def _pieces(alike: Sequence[Evidence]) -> list[Evidence]:
