@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -68,6 +68,13 @@ class AnchorBook:
         columns["stamp"][number], columns["kind"][number] = anchor.stamp_ns, self._kind(anchor)
         stream = (anchor.agent_id, record.camera, anchor.session, anchor.map_id)
         insort(self._streams.setdefault(stream, []), (anchor.stamp_ns, number))
+
+    def find(self, record: AnchorRecord) -> int | None:
+        """The number that an anchor of another memory has here; None: it isn't here."""
+        a = record.anchor
+        known = self._streams.get((a.agent_id, record.camera, a.session, a.map_id), [])
+        i = bisect_left(known, (a.stamp_ns, -1))
+        return known[i][1] if i < len(known) and known[i][0] == a.stamp_ns else None
 
     def _kind(self, anchor: Anchor) -> int:
         kind = (anchor.map_id, anchor.pose_in_odom is not None)

@@ -111,6 +111,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
         self._next_frame = store.next_frame_id()
         self._retention = Retention(store, self._sessions, config)
         self._episodes = EpisodeBook(store, self._anchors, config, embedder)
+        self._begin_hearing()
         self._retriever = Retriever(
             store,
             self._index,
@@ -171,6 +172,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
         """
         with self._writing, self._lock:
             self._refuse_if_read_only()
+            self._refuse_if_others(frame.agent_id)
             check(frame)
             self._vector_model.check(frame)
             admission = self._sessions.admit(frame)

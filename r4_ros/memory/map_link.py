@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from r4_ros.core.errors import InvalidArgument, NotPermitted
 from r4_ros.memory import envelope
 from r4_ros.memory.envelope import Head, Told
+from r4_ros.memory.feed import Feed
 from r4_ros.memory.postgres_database import PostgresDatabase, open_postgres
 from r4_ros.memory.postgres_sync import CHANNEL_DONE, CHANNEL_DOWN, CHANNEL_UP
 
@@ -54,7 +55,7 @@ class ClockOffset:
 class MapLink:
     """Open for as long as the robot runs; a lost connection is made again. Every method raises StoreError.
 
-    ``agent_id``: whose memory is told, where the role is nobody's own (the owner's).
+    ``agent_id``: whose role it must be (empty: whosever it is).
     """
 
     def __init__(self, url: str, agent_id: str = "", wall_ns: Callable[[], int] = time.time_ns) -> None:
@@ -62,6 +63,7 @@ class MapLink:
         self._wall_ns = wall_ns
         try:
             self.agent_id = self._agent(agent_id)
+            self.feed = Feed(self.database, self.agent_id)
         except BaseException:
             self.close()
             raise
@@ -72,11 +74,11 @@ class MapLink:
             raise NotPermitted(
                 f"{self.database.path}: this role is of robot '{rows[0][0]}', not of '{wanted}'; use that one's role"
             )
-        if not rows and not wanted:
+        if not rows:
             raise InvalidArgument(
                 f"{self.database.path}: this role belongs to no robot; make one: r4 db role ROBOT --db URL"
             )
-        return str(rows[0][0]) if rows else wanted
+        return str(rows[0][0])
 
     def close(self) -> None:
         """Let go of the server."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from r4_ros.memory.postgres_database import open_postgres
-from r4_ros.memory.sql_store import SqlStore
+from r4_ros.memory.sql_peers import PeerStore
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(PeerStore):
     """A ``MemoryStore``. Opening it makes or migrates the tables; raises StoreError, SchemaError, InvalidArgument."""
 
     def __init__(self, url: str, read_only: bool = False) -> None:

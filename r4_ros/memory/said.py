@@ -33,6 +33,7 @@ class Said:
         self._succeeded: dict[int, int] = {}
         self._spoken_of: set[int] = set()
         self._apart: set[frozenset[str]] = set()
+        self._elsewhere: frozenset[str] = frozenset()
 
     def take(self, records: Iterable[CorrectionRecord]) -> None:
         """All corrections there are, oldest first."""
@@ -75,13 +76,19 @@ class Said:
         """Take what is hidden out of the queries; anew after each change of the index."""
         self._index.hide(self.hidden())
 
+    def hide_too(self, entry_ids: frozenset[str]) -> None:
+        """Also these entries are in no answer: that was said to another memory."""
+        self._elsewhere = entry_ids
+        self.hide()
+
     def hidden(self) -> set[int]:
         """The slots of entries that no answer names."""
-        return self._forgotten | self._part_of.keys()
+        slot_of = self._index.slots
+        return self._forgotten | self._part_of.keys() | {slot_of[i] for i in self._elsewhere if i in slot_of}
 
     def is_hidden(self, slot: int) -> bool:
         """Whether no answer names it."""
-        return slot in self._forgotten or slot in self._part_of
+        return slot in self._forgotten or slot in self._part_of or self._index.ids[slot] in self._elsewhere
 
     def spoken_of(self) -> set[int]:
         """The slots of entries that a correction holds for or that have hidden parts: only people merge these."""

@@ -134,6 +134,11 @@ class Sessions:
             records.append(writer)
         self._alive[writer.agent_id, writer.camera] = (writer.writer, self._monotonic())
 
+    def take(self, session: SessionRecord) -> None:
+        """Take over a session of an agent that writes elsewhere, the next one of it or one that is known."""
+        known = self._sessions.setdefault(session.agent_id, [])
+        known[session.session : session.session + 1] = [session]
+
     def anybody_may_write(self, agent_id: str) -> None:
         """Forget who serves the cameras of an agent now: whoever comes next does."""
         self._alive = {key: held for key, held in self._alive.items() if key[0] != agent_id}

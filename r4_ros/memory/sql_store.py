@@ -41,7 +41,7 @@ _FRAME = """INSERT INTO frame(frame_id, session_no, stamp_ns, stream_id, writer_
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _PROLONG = "UPDATE frame SET until_ns = ? WHERE frame_id = ? AND until_ns < ?"
 _OBSERVATION = "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ABSENCE = """INSERT INTO found_absent VALUES (?, ?, ?, ?, ?) ON CONFLICT(slot, observer, first_ns)
+ABSENCE = """INSERT INTO found_absent VALUES (?, ?, ?, ?, ?) ON CONFLICT(slot, observer, first_ns)
     DO UPDATE SET count = excluded.count, enough = excluded.enough"""
 _TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor
     FROM frame f JOIN stream s USING(stream_id) WHERE f.session_no = ? AND """
@@ -72,11 +72,15 @@ class SqlStore(SqlUpkeep):
             with self._file.transaction():
                 self._write_frame(change)
         except BaseException:
-            self._entries.forget_unwritten()
-            self._crops.forget_unwritten()
-            for numbers in (self._session_numbers, self._writer_numbers, self._streams):
-                numbers.clear()
+            self.forget_unwritten()
             raise
+
+    def forget_unwritten(self) -> None:
+        """A transaction failed: numbers that it gave are void."""
+        self._entries.forget_unwritten()
+        self._crops.forget_unwritten()
+        for numbers in (self._session_numbers, self._writer_numbers, self._streams):
+            numbers.clear()
 
     def _write_frame(self, change: FrameChange) -> None:
         session_no = self._write_session(change.session)
@@ -99,7 +103,7 @@ class SqlStore(SqlUpkeep):
             self._merges.write(merge, change.revision)
         for a in change.absences:
             row = (a.slot, a.observer, a.first_ns, a.count, int(a.enough))
-            self._file.execute(_ABSENCE, row)
+            self._file.execute(ABSENCE, row)
         for belief in change.beliefs:
             self._shifts.keep(belief)
         self._write_revision(change.revision)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from r4_ros.memory.sql import Database
 
-READ, DONE = "read", "done"
-"""Marks: the newest frame that was read to be told, and the newest that was told and worked in."""
+NAME, READ, DONE = "name", "read", "done"
+"""Names of what is kept: what the memory is called, the newest frame that was read to be told, and that was told."""
+HEARD, PEERS, HIDDEN = "heard", "peers", "hidden"
+"""How far a map server was heard, of whom, and what of that no answer names."""
 _LATE = """INSERT INTO late(frame_id) SELECT CAST(? AS BIGINT)
     WHERE EXISTS (SELECT 1 FROM sync WHERE name = ? AND CAST(said AS BIGINT) >= ?)"""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
-from r4_ros.memory.sql_store import SqlStore
+from r4_ros.memory.sql_peers import PeerStore
 from r4_ros.memory.sqlite_file import open_sqlite
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(PeerStore):
     """A ``MemoryStore``. Opening it makes or migrates the file; raises StoreError, SchemaError."""
 
     def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from r4_ros.core.errors import Unavailable
 from r4_ros.memory.database_name import is_url
-from r4_ros.memory.sql_store import SqlStore
+from r4_ros.memory.sql_peers import PeerStore
 from r4_ros.memory.sqlite_store import SqliteStore
 
 
-def open_store(database: str | Path, durability: str = "normal", read_only: bool = False) -> SqlStore:
+def open_store(database: str | Path, durability: str = "normal", read_only: bool = False) -> PeerStore:
     """Open the store of a memory. ``durability`` is a SQLite file's; PostgreSQL always flushes what it commits.
 
     Raises StoreError, SchemaError, InvalidArgument for a URL that can't be, and Unavailable without psycopg.

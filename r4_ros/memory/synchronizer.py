@@ -28,7 +28,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 60.0
 
 @dataclass(frozen=True, slots=True)
 class SyncConfig:
-    """``url``: of the map server's database. ``agent_id``: whose memory, where the role doesn't say.
+    """``url``: of the map server's database. ``agent_id``: whose role it must be (empty: whosever it is).
 
     ``clock_s``: farther apart the clocks mustn't be. ``images``: pictures of things go along.
     """
@@ -61,6 +61,7 @@ class SyncState:
     notice: str = ""
     sent_batches: int = 0
     sent_bytes: int = 0
+    heard: int = 0
 
 
 class Synchronizer:
@@ -128,6 +129,7 @@ class Synchronizer:
         server = link.state(self._library().name)
         self._library().told(server.told.frame)
         sent = self._send(link, outbox, server)
+        more = self._hear(link)
         waiting, oldest_ns = outbox.waiting(server.told)
         self.state = replace(
             self.state,
@@ -138,7 +140,16 @@ class Synchronizer:
             refused=server.refused,
             problem=server.problem or self.state.problem,
         )
-        return sent
+        return sent or more
+
+    def _hear(self, link: MapLink) -> bool:
+        """Take over what others know by now, a bounded piece of it; gives whether more is waiting."""
+        heard = self._library().heard()
+        news = link.feed.since(heard)
+        if news.heard != heard or news.size:
+            self._library().hear(news)
+            self.state = replace(self.state, heard=self.state.heard + news.size)
+        return news.more
 
     def _opened(self) -> tuple[MapLink, Outbox]:
         if self._link is None or self._outbox is None:
