@@ -5,6 +5,7 @@ Everything here is a closed choice: a lesson can say 'relax the place first', ne
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -31,14 +32,14 @@ class Key(str, Enum):
 
 
 class Relax(str, Enum):
-    """One way to ask for less."""
+    """One way to ask for less, in the order in which a run tries them by itself; see ``own_rank``."""
 
     REGION = "region"  # without the named place
     ATTRIBUTE = "attribute"  # without the colour, size ...
     KIND = "kind"  # a wider kind of thing
+    SPELLING = "spelling"  # what the word was probably meant to be
     ALIKE = "alike"  # what sounds alike and was taken for another kind
     ANY_KIND = "any_kind"  # whatever has that property at that place
-    SPELLING = "spelling"  # what the word was probably meant to be
     TIME = "time"  # at any time
     AGENT = "agent"  # seen by anybody
     NEARBY = "nearby"  # around the named place
@@ -49,15 +50,16 @@ RELAX_KEY = {
     Relax.REGION: Key.SPATIAL,
     Relax.ATTRIBUTE: Key.SEMANTIC,
     Relax.KIND: Key.SEMANTIC,
+    Relax.SPELLING: Key.SEMANTIC,
     Relax.ALIKE: Key.SEMANTIC,
     Relax.ANY_KIND: Key.SEMANTIC,
-    Relax.SPELLING: Key.SEMANTIC,
     Relax.TIME: Key.TEMPORAL,
     Relax.AGENT: Key.AGENT,
     Relax.NEARBY: Key.SPATIAL,
     Relax.PLACE: Key.SPATIAL,
 }
 """Which key each relaxation loosens."""
+_OWN_ORDER = tuple(Relax)
 
 
 class Polarity(str, Enum):
@@ -136,12 +138,29 @@ class Situation:
             raise InvalidArgument(f"'{text[:40]}' is no situation: expected 'anomaly; form; facets'") from None
 
 
+def own_rank(dropped: Sequence[Relax], anomaly: Anomaly, facets: Collection[str]) -> tuple[int, int, int]:
+    """Where a run by itself puts a query that drops this, least first: what loosens the key that left nothing over.
+
+    The place isn't blamed for a thing that stays where it stands: what else was said of it is the likelier mistake.
+    Two conditions come after single ones; after rounds that brought nothing new they, and the whole kind, come first.
+    """
+    pair, stalled = len(dropped) > 1, anomaly is Anomaly.STALLED
+    if pair or (stalled and dropped[0] is Relax.ANY_KIND):
+        return (0 if stalled else 2, int(pair), 0)
+    key = RELAX_KEY[dropped[0]]
+    standing = key is Key.SPATIAL and f"{Key.SEMANTIC.value}:standing" in facets
+    blamed = f"emptied_by:{key.value}" in facets and not standing
+    return 1, int(not blamed), _OWN_ORDER.index(dropped[0])
+
+
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """Advice for the query writer: what to try first, and what last. Nobody else accepts one.
+    """Advice for the query writer: which query comes before which. Nobody else accepts one.
 
-    ``note``: words for a query writer that is a language model; others don't read it. Raises InvalidArgument for a
-    note with any word that doesn't speak of asking (``core.guard``).
+    ``prefer`` and ``avoid`` are one query each, by the conditions that it drops (two of them: both at once). What is
+    preferred comes before what is to be avoided; without one to avoid, before all others; one to avoid alone comes
+    last. ``note``: words for a query writer that is a language model; others don't read it. Raises InvalidArgument for
+    a note with any word that doesn't speak of asking (``core.guard``).
     """
 
     prefer: tuple[Relax, ...] = ()
@@ -154,9 +173,10 @@ class Focus:
             raise InvalidArgument(f"'{strange[0][:40]}' has no place in a note about asking")
 
     def __str__(self) -> str:
-        parts = [f"try {', '.join(r.value for r in self.prefer)} first"] if self.prefer else []
-        parts += [f"{', '.join(r.value for r in self.avoid)} last"] if self.avoid else []
-        return "; ".join(parts) or "nothing to change"
+        prefer, avoid = (" and ".join(r.value for r in dropped) for dropped in (self.prefer, self.avoid))
+        if prefer and avoid:
+            return f"drop {prefer} before {avoid}"
+        return f"drop {prefer} first" if prefer else f"drop {avoid} last" if avoid else "nothing to change"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ import math
 from dataclasses import dataclass, field, replace
 
 from r4_ros.core.config import ExperienceConfig
-from r4_ros.core.lessons import FailureMode, Focus, Lesson, Polarity
+from r4_ros.core.lessons import Focus, Lesson, Polarity
 from r4_ros.core.model import Feedback
+from r4_ros.experience.evidence import departs
 from r4_ros.experience.runs import RunReport
 from r4_ros.experience.select import facet_cosine
 
 Bank = dict[str, Lesson]
 CREDIT = {Feedback.RIGHT: (1.0, 0.0), Feedback.PARTLY: (0.5, 0.5), Feedback.WRONG: (0.0, 1.0)}
-PRIOR = 2.0  # helped and hurt before anything is known
-TRUSTED = 0.6  # a lesson that isn't trusted more than this is given to nobody
+PRIOR = 1.0  # helped and hurt before anything is known
 
 
 @dataclass
@@ -41,25 +41,15 @@ class Change:
         self.audit.append((lesson_id, "dropped", why))
 
 
-def trust(lesson: Lesson, prior: float = 0.5) -> float:
-    """How likely it helps, 0..1: the share of runs that it helped; ``prior`` counts as much as four runs."""
-    return (lesson.helped + 2 * PRIOR * prior) / (lesson.helped + lesson.hurt + 2 * PRIOR)
+def trust(lesson: Lesson) -> float:
+    """How likely it helps, 0..1: the share of runs that it helped, with one that did and one that didn't besides."""
+    return (lesson.helped + PRIOR) / (lesson.helped + lesson.hurt + 2 * PRIOR)
 
 
-def prior(bank: Bank, lesson: Lesson) -> float:
-    """How likely its advice helps where other keys left nothing over, 0..1; 0.5 where nothing is known of that.
-
-    So a lesson with few runs of its own backs off to those of the same anomaly and advice.
-    """
-    family = [k for k in bank.values() if k.lesson_id != lesson.lesson_id and _advises_alike(k, lesson)]
-    helped, hurt = sum(k.helped for k in family), sum(k.hurt for k in family)
-    return (helped + PRIOR) / (helped + hurt + 2 * PRIOR)
-
-
-def utility(lesson: Lesson, task_count: int, config: ExperienceConfig, prior: float = 0.5) -> float:
+def utility(lesson: Lesson, task_count: int, config: ExperienceConfig) -> float:
     """What a lesson is worth, 0..1: its trust, halved for every ``half_life_tasks`` since it was last used."""
     age = max(0, task_count - lesson.last_used) / config.half_life_tasks
-    return float(trust(lesson, prior) * math.pow(0.5, age))
+    return float(trust(lesson) * math.pow(0.5, age))
 
 
 def credit(
@@ -67,9 +57,9 @@ def credit(
 ) -> None:
     """Count a run for the lessons that it bears out or contradicts, whether they were given to it or not.
 
-    A run in a lesson's situation that told what the lesson prefers helped or hurt as it ended; one that told what a
-    lesson says to avoid, the other way. What was given and not followed counts as a use only. ``but``: the lesson that
-    the run itself taught.
+    A run in a lesson's situation that ended with what the lesson prefers helped or hurt as it ended; one that ended
+    with what a lesson warns of, the other way. What was given and not followed counts as a use only. ``but``: the
+    lesson that the run taught, if it is new: a lesson is there because of how that run ended, so that says nothing.
     """
     for lesson in list(bank.values()):
         about = 0 if lesson.lesson_id == but else _bears_on(lesson, run)
@@ -87,30 +77,29 @@ def credit(
 
 
 def _bears_on(lesson: Lesson, run: RunReport) -> int:
-    """1: the run did as the lesson says; -1: it told what the lesson warns of; 0: neither, or another situation."""
-    if run.situation is None or not run.told or lesson.when_to_use.core != run.situation.core:
+    """1: the run ended with what is preferred; -1: with what is warned of; 0: neither, or another situation."""
+    if run.situation is None or lesson.when_to_use.core != run.situation.core:
         return 0
-    if set(run.told) == set(lesson.correction.prefer):
-        return 1
-    told, avoid = set(run.told), set(lesson.correction.avoid)
-    misled, exhausted = (lesson.failure_mode is mode for mode in (FailureMode.MISLED, FailureMode.EXHAUSTED))
-    return -1 if (misled and told == avoid) or (exhausted and told <= avoid) else 0
+    if lesson.polarity is Polarity.SUCCESS:
+        return int(bool(run.ended_with) and set(run.ended_with) == set(lesson.correction.prefer))
+    return -int(bool(run.ended_with) and set(run.ended_with) == set(lesson.correction.avoid))
 
 
 def add(bank: Bank, lesson: Lesson, config: ExperienceConfig, change: Change) -> str:
-    """A new lesson, merged into the nearest of its kind where there is one near enough. Returns the id of that one.
+    """A new lesson, merged into the nearest of its kind where there is one near enough.
 
-    One that says the contrary of a known one begins with the runs that were counted for and against that.
+    One that says the contrary of a known one begins with the runs that were counted for and against that. Returns its
+    id if it is new and nothing of the kind was counted before, else nothing.
     """
     near = _nearest(bank, lesson, config.merge_cosine)
-    contrary = next((k for k in bank.values() if _is_contrary(k, lesson)), None)
-    if near is None and contrary is not None:
-        lesson = replace(lesson, helped=lesson.helped + contrary.hurt, hurt=lesson.hurt + contrary.helped)
-    if near is None:
-        change.write(bank, lesson, "learnt", str(lesson.correction))
-    else:
+    if near is not None:
         change.write(bank, merged(near, lesson), "merged", f"with another at {_cosine(near, lesson):.2f}")
-    return lesson.lesson_id if near is None else near.lesson_id
+        return ""
+    contrary = next((k for k in bank.values() if _is_contrary(k, lesson)), None)
+    if contrary is not None:
+        lesson = replace(lesson, helped=lesson.helped + contrary.hurt, hurt=lesson.hurt + contrary.helped)
+    change.write(bank, lesson, "learnt", str(lesson.correction))
+    return lesson.lesson_id if contrary is None else ""
 
 
 def keep(bank: Bank, lesson: Lesson, change: Change) -> None:
@@ -137,18 +126,28 @@ def merged(kept: Lesson, other: Lesson) -> Lesson:
 
 
 def tidy(bank: Bank, task_count: int, config: ExperienceConfig, change: Change) -> None:
-    """Drop what has been used enough and doesn't help, then the least useful beyond the capacity.
+    """Drop what has been used enough and doesn't help, what says nothing, then the least useful beyond the capacity.
 
     A lesson younger than ``grace_tasks`` goes only where nothing older is left to go.
     """
     for lesson in sorted(bank.values(), key=lambda kept: kept.lesson_id):
         if lesson.uses >= config.min_uses and lesson.helped < lesson.hurt:
             change.drop(bank, lesson.lesson_id, f"helped {lesson.helped:g}, hurt {lesson.hurt:g}")
+    for lesson in sorted(bank.values(), key=lambda kept: kept.lesson_id):
+        if not _in_grace(lesson, task_count, config) and not any(_departs(lesson, other) for other in bank.values()):
+            change.drop(bank, lesson.lesson_id, "says what is done anyway")
     for polarity, room in ((Polarity.SUCCESS, config.success_lessons), (Polarity.FAILURE, config.failure_lessons)):
         kind = [lesson for lesson in bank.values() if lesson.polarity is polarity]
         kind.sort(key=lambda k: (_in_grace(k, task_count, config), utility(k, task_count, config), k.lesson_id))
         for lesson in kind[: max(0, len(kind) - room)]:
             change.drop(bank, lesson.lesson_id, "no room")
+
+
+def _departs(lesson: Lesson, other: Lesson) -> bool:
+    """Whether a lesson and another one of what failed, or helped, together say what a run wouldn't do by itself."""
+    pair = (lesson, other) if lesson.polarity is Polarity.SUCCESS else (other, lesson)
+    kinds = [k.polarity for k in pair]
+    return kinds == [Polarity.SUCCESS, Polarity.FAILURE] and departs(*pair)
 
 
 def _in_grace(lesson: Lesson, task_count: int, config: ExperienceConfig) -> bool:
@@ -173,17 +172,15 @@ def _cosine(a: Lesson, b: Lesson) -> float:
 def _advises_alike(a: Lesson, b: Lesson) -> bool:
     """Whether two lessons advise the same in the same anomaly, wherever that was."""
     same = a.polarity is b.polarity and a.when_to_use.anomaly is b.when_to_use.anomaly
-    if not same or a.failure_mode is not b.failure_mode or a.correction.prefer != b.correction.prefer:
-        return False
-    return a.polarity is Polarity.SUCCESS or bool(set(a.correction.avoid) & set(b.correction.avoid))
+    same = same and set(a.correction.prefer) == set(b.correction.prefer)
+    return same and (a.polarity is Polarity.SUCCESS or set(a.correction.avoid) == set(b.correction.avoid))
 
 
 def _is_contrary(a: Lesson, b: Lesson) -> bool:
     """Whether one prefers what the other warns of, in the same core situation."""
-    opposed = a.polarity is not b.polarity and FailureMode.MISLED in (a.failure_mode, b.failure_mode)
-    (p, q), (r, s) = ((set(k.correction.prefer), set(k.correction.avoid)) for k in (a, b))
-    told = p == s if a.polarity is Polarity.SUCCESS else q == r
-    return opposed and told and a.when_to_use.core == b.when_to_use.core
+    success, failure = (a, b) if a.polarity is Polarity.SUCCESS else (b, a)
+    opposed = a.polarity is not b.polarity and a.when_to_use.core == b.when_to_use.core
+    return opposed and set(success.correction.prefer) == set(failure.correction.avoid)
 
 
 def _says(lesson: Lesson) -> list[str]:

@@ -49,11 +49,9 @@ class Learner:
         """At most two lessons that fit, the better one first."""
         lessons, count = self._bank, self._task_count
         if not self._life_cycle:
-            return select(lessons.values(), situation, dict.fromkeys(lessons, 1.0))
-        priors = {i: bank.prior(lessons, k) for i, k in lessons.items()}
-        trusted = {i: k for i, k in lessons.items() if bank.trust(k, priors[i]) > bank.TRUSTED}
-        worth = {i: bank.utility(k, count, self._config, priors[i]) for i, k in trusted.items()}
-        return select(trusted.values(), situation, worth)
+            return select(lessons.values(), situation, dict.fromkeys(lessons, 1.0), proven=False)
+        worth = {i: bank.utility(k, count, self._config) for i, k in lessons.items()}
+        return select(lessons.values(), situation, worth)
 
     def advise(self, situation: Situation) -> Advice:
         """What to try first in such a situation; an empty focus where nothing fits."""

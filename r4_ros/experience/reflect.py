@@ -19,20 +19,16 @@ def lesson_of(run: RunReport, feedback: Feedback, agent_id: str, task_count: int
     """
     if run.situation is None or not run.attempts or feedback is Feedback.PARTLY:
         return None
-    empty = tuple(dict.fromkeys(a.relax[0] for a in run.attempts if not a.found and len(a.relax) == 1))
     if feedback is Feedback.RIGHT:
-        if not run.told:
-            return None  # that there is nothing was the answer
-        focus = Focus(run.told, tuple(r for r in empty if r not in run.told))
-        polarity, mode, need = Polarity.SUCCESS, FailureMode.NONE, RELAX_KEY[run.told[0]]
-    elif run.told:
-        focus = Focus((), run.told)
-        polarity, mode, need = Polarity.FAILURE, FailureMode.MISLED, RELAX_KEY[run.told[0]]
-    elif run.stopped and empty:
-        focus = Focus((), empty)
-        polarity, mode, need = Polarity.FAILURE, FailureMode.EXHAUSTED, RELAX_KEY[empty[-1]]
+        if not run.told or set(run.told) == set(run.began_with):
+            return None  # that there is nothing was the answer, or it was found by what is done anyway
+        polarity, mode, focus = Polarity.SUCCESS, FailureMode.NONE, Focus(run.told, run.began_with)
+    elif run.ended_with:
+        mode = FailureMode.MISLED if run.told else FailureMode.EXHAUSTED
+        polarity, focus = Polarity.FAILURE, Focus((), run.ended_with)
     else:
         return None  # everything was tried: no other order would have helped
+    need = RELAX_KEY[run.ended_with[0]]
     return _made(polarity, run.situation, need, mode, focus, agent_id, task_count)
 
 
@@ -53,8 +49,6 @@ def _made(
         need,
         mode,
         focus,
-        uses=1,
-        helped=1.0,  # the task that taught it
         created=task_count,
         last_used=task_count,
         agents=(agent_id,) if agent_id else (),

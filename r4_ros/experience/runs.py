@@ -28,6 +28,16 @@ class RunReport:
     stopped: bool  # the rounds ended before all was tried
     lessons: tuple[str, ...]  # ids of the lessons that were given
 
+    @property
+    def began_with(self) -> tuple[Relax, ...]:
+        """What the run dropped first: by itself, as it is advised only after that. Empty: nothing."""
+        return self.attempts[0].relax if self.attempts else ()
+
+    @property
+    def ended_with(self) -> tuple[Relax, ...]:
+        """What the query dropped that decided how it ended: the one that was told, or the last in the rounds."""
+        return self.told or (self.attempts[-1].relax if self.stopped and self.attempts else ())
+
 
 def report(trace: Sequence[TraceStep]) -> RunReport:
     """Read a trace. Steps of other actions, and of newer versions, are passed over."""

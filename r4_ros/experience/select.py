@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from r4_ros.core.lessons import Focus, Key, Lesson, Polarity, Relax, Situation
+from r4_ros.core.lessons import Focus, Key, Lesson, Polarity, Situation
+from r4_ros.experience.evidence import departs, is_sure
 
 MOST = 2
 FIT = {Polarity.SUCCESS: 0.55, Polarity.FAILURE: 0.75}
@@ -24,36 +25,38 @@ def fit(lesson: Lesson, situation: Situation) -> float:
     )
 
 
-def select(lessons: Iterable[Lesson], situation: Situation, worth: dict[str, float]) -> tuple[Lesson, ...]:
-    """At most two lessons: the one of what helped that fits best, weighed by its worth, and the next best of any kind.
+def select(
+    lessons: Iterable[Lesson], situation: Situation, worth: Mapping[str, float], proven: bool = True
+) -> tuple[Lesson, ...]:
+    """A lesson of what helped and one of what failed, or none: the two that fit best, weighed by their worth.
 
-    What failed is told only beside what helped: alone it doesn't say that anything else would have done better.
+    Together they say 'this before that'. Only such pairs are told as say what a run wouldn't do by itself, and of
+    which the runs leave no doubt (``evidence``). ``proven`` off: those that fit best, each by itself and whatever runs
+    have shown; what failed then only beside what helped.
 
     worth: utility of each lesson by id, 0..1; see ``bank.utility``.
     """
-    ranked: list[tuple[float, str, Lesson]] = []
-    for lesson in lessons:
-        how_well = fit(lesson, situation)
-        if how_well >= FIT[lesson.polarity]:
-            ranked.append((-how_well * worth[lesson.lesson_id], lesson.lesson_id, lesson))
-    chosen = [lesson for _, _, lesson in sorted(ranked, key=lambda r: r[:2])]
-    best = next((k for k in chosen if k.polarity is Polarity.SUCCESS), None)
-    if best is None:
-        return ()
-    second = next((k for k in chosen if k is not best), None)
-    pair = [best] if second is None else [best, second]
-    return tuple(sorted(pair, key=chosen.index))
+    weights = {k.lesson_id: (fit(k, situation), k) for k in lessons}
+    fitting = [(f * worth[i], k) for i, (f, k) in sorted(weights.items()) if f >= FIT[k.polarity]]
+    helped, failed = ([(w, k) for w, k in fitting if k.polarity is p] for p in Polarity)
+    if not proven:
+        best = max(helped, key=lambda f: f[0], default=None)
+        if best is None:
+            return ()
+        others = [f for f in failed if set(f[1].correction.avoid) != set(best[1].correction.prefer)]
+        return tuple(k for _, k in (best, *sorted(others, key=lambda f: -f[0])[:1]))
+    helped = [f for f in helped if f[1].when_to_use.core == situation.core]
+    pairs = [(v * w, s, f) for v, s in helped for w, f in failed if departs(s, f) and is_sure(s, f)]
+    return max(pairs, key=lambda p: p[0])[1:] if pairs else ()
 
 
 def focus_of(lessons: Sequence[Lesson]) -> Focus:
-    """One neutral advice from the lessons, the better one first; what one advises, a worse one can't forbid."""
-    prefer: list[Relax] = []
-    avoid: list[Relax] = []
-    for lesson in lessons:
-        prefer += [r for r in lesson.correction.prefer if r not in prefer and r not in avoid]
-        avoid += [r for r in lesson.correction.avoid if r not in avoid and r not in prefer]
+    """One neutral advice: what the first lesson that prefers something prefers, before what another one warns of."""
+    prefer = next((k.correction.prefer for k in lessons if k.correction.prefer), ())
+    warned = [k.correction.avoid for k in lessons if k.polarity is Polarity.FAILURE]
+    avoid = next((a for a in warned if a and set(a) != set(prefer)), ())
     note = next((lesson.correction.note for lesson in lessons if lesson.correction.note), "")
-    return Focus(tuple(prefer), tuple(avoid), note)
+    return Focus(prefer, avoid, note)
 
 
 def facet_cosine(a: Sequence[str], b: Sequence[str]) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from r4_ros.core.lessons import RELAX_KEY, Anomaly, Focus, Key, Relax, Situation
+from r4_ros.core.lessons import Anomaly, Focus, Key, Relax, Situation, own_rank
 from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Plan, Step
 from r4_ros.reasoner.refine import Relaxation
@@ -48,20 +48,9 @@ def emptied_by(found: Found | None) -> Key:
     return Key.SPATIAL if found.retrieval.after_spatial == 0 else Key.TEMPORAL
 
 
-def by_blame(options: Sequence[Relaxation], plan: Plan, found: Found | None) -> list[Relaxation]:
-    """What to try, first what loosens the key that left nothing over; otherwise in the order given.
-
-    The place isn't blamed for a thing that stays where it stands: what else was said of it is the likelier mistake.
-    """
-    blamed = emptied_by(found)
-    if blamed is Key.SPATIAL and lexicon.is_standing(plan.target.semantic.text):
-        return list(options)
-    return sorted(options, key=lambda option: RELAX_KEY[option.keys[-1]] is not blamed)
-
-
-def by_change(options: Sequence[Relaxation]) -> list[Relaxation]:
-    """What to try after rounds that brought nothing new: first what drops two conditions, or the whole kind."""
-    return sorted(options, key=lambda option: len(option.keys) < 2 and Relax.ANY_KIND not in option.keys)
+def by_itself(options: Sequence[Relaxation], anomaly: Anomaly, facets: Sequence[str]) -> list[Relaxation]:
+    """What to try, in the order in which a run goes on by itself; of two pairs the one that came up first."""
+    return sorted(options, key=lambda option: own_rank(option.keys, anomaly, facets))
 
 
 def novelty(returned: Iterable[str], known: set[str]) -> float:
@@ -104,13 +93,27 @@ def _keys(step: Step) -> tuple[frozenset[str], ...]:
     )
 
 
-def focused(options: Sequence[Relaxation], focus: Focus) -> list[Relaxation]:
-    """What to try as a focus advises: what it prefers first, what it says to avoid last."""
-    return sorted(options, key=lambda option: rank(option.keys, focus))
+def focused(options: Sequence[Relaxation], focus: Focus, found: Sequence[Relax] = ()) -> list[Relaxation]:
+    """What to try as a focus advises: what it prefers right before what it warns of, all else as it was.
+
+    found: what was dropped to find something already.
+    """
+    ordered = list(options)
+    preferred = next((o for o in ordered if is_query(o.keys, focus.prefer)), None)
+    warned = next((o for o in ordered if is_query(o.keys, focus.avoid)), None)
+    if preferred is None:
+        if warned is not None and not focus.prefer:
+            ordered.remove(warned)
+            ordered.append(warned)
+        return ordered
+    first = 0 if not focus.avoid or is_query(found, focus.avoid) else len(ordered)
+    before = first if warned is None else ordered.index(warned)
+    at = ordered.index(preferred)
+    if before < at:
+        ordered.insert(before, ordered.pop(at))
+    return ordered
 
 
-def rank(keys: tuple[Relax, ...], focus: Focus) -> int:
-    """One condition as it is preferred, then two preferred ones at once, then all else, last what is to be avoided."""
-    if keys and set(keys) <= set(focus.prefer):
-        return focus.prefer.index(keys[0]) if len(keys) == 1 else len(focus.prefer)
-    return len(focus.prefer) + 1 + (bool(keys) and set(keys) <= set(focus.avoid))
+def is_query(dropped: Sequence[Relax], meant: Sequence[Relax]) -> bool:
+    """Whether a query drops just what is meant."""
+    return bool(dropped) and set(dropped) == set(meant)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from r4_ros.core.errors import UnsupportedQuestion
-from r4_ros.core.lessons import Anomaly, Focus, Relax
+from r4_ros.core.lessons import Anomaly, Focus, Relax, Situation
 from r4_ros.core.model import Verdict
 from r4_ros.reasoner import reflection, wording
 from r4_ros.reasoner.draft import Draft
@@ -46,8 +46,16 @@ class Search:
 
     def name(self, anomaly: Anomaly) -> None:
         """Say in the trace what is wrong with the run."""
-        self.run.note("reflect", str(reflection.situation(self.plan, self.first.found, anomaly)))
+        self.run.note("reflect", str(self.situation(anomaly)))
         self.named.append(anomaly)
+
+    def situation(self, anomaly: Anomaly) -> Situation:
+        """What is asked for, by type, and what is wrong with the run."""
+        return reflection.situation(self.plan, self.first.found, anomaly)
+
+    def arrange(self, anomaly: Anomaly) -> None:
+        """What to try, in the run's own order for that."""
+        self.options = reflection.by_itself(self.options, anomaly, self.situation(anomaly).facets)
 
 
 def refined(run: Run, plan: Plan, base: Draft, first: Attempt, attempt: Callable[[Plan], Attempt]) -> Draft:
@@ -57,7 +65,7 @@ def refined(run: Run, plan: Plan, base: Draft, first: Attempt, attempt: Callable
     if search.options and run.experience != "off":
         search.known.update(_returned(first))
         search.name(Anomaly.EMPTY)
-        search.options = reflection.by_blame(search.options, plan, first.found)
+        search.arrange(Anomaly.EMPTY)
     told = _found(search)
     if told is None:
         return base
@@ -97,8 +105,7 @@ def _found(search: Search) -> tuple[Relaxation, Draft] | None:
 
 def _is_better(option: Relaxation, held: Relaxation, focus: Focus) -> bool:
     """Whether advice warns of what the query dropped that found something already, and puts another one before it."""
-    warned = set(held.keys) <= set(focus.avoid)
-    return warned and reflection.rank(option.keys, focus) < reflection.rank(held.keys, focus)
+    return reflection.is_query(held.keys, focus.avoid) and reflection.is_query(option.keys, focus.prefer)
 
 
 def _is_repeated(search: Search, relaxed: Relaxation) -> bool:
@@ -120,7 +127,8 @@ def _reflect(search: Search) -> None:
     if len(search.novelties) > 1 and max(search.novelties[-2:]) < reflection.NOVEL:
         if Anomaly.STALLED not in search.named:
             search.name(Anomaly.STALLED)
-        search.options = reflection.focused(reflection.by_change(search.options), search.focus)
+        search.arrange(Anomaly.STALLED)
+        search.options = reflection.focused(search.options, search.focus)
     if run.unanswered_trigger and run.round == run.max_rounds - 1:
         search.name(Anomaly.UNANSWERED)
 
@@ -135,11 +143,12 @@ def _advise(search: Search) -> None:
     if run.advisor is None or not _may_ask(run) or anomaly is None or anomaly in search.asked or not search.options:
         return
     search.asked.add(anomaly)
-    advice = run.advisor.advise(reflection.situation(search.plan, search.first.found, anomaly))
+    advice = run.advisor.advise(search.situation(anomaly))
     if advice.lesson_ids:
         run.note("experience", f"{' '.join(advice.lesson_ids)}: {advice.focus}")
     search.focus = advice.focus
-    search.options = reflection.focused(search.options, advice.focus)
+    found = () if search.held is None else search.held[0].keys
+    search.options = reflection.focused(search.options, advice.focus, found)
     if advice.focus.note:
         _in_words(search, anomaly)
 
@@ -149,7 +158,7 @@ def _in_words(search: Search, anomaly: Anomaly) -> None:
     run, options = search.run, search.options
     if run.orderer is None or not options:
         return
-    told = str(reflection.situation(search.plan, search.first.found, anomaly))
+    told = str(search.situation(anomaly))
     order = run.orderer(told, [option.name for option in options], search.focus, run.remaining_s())
     if order:
         run.note("ordered", ", ".join(order))

@@ -17,13 +17,16 @@ FLIPPED = 0.2
 
 @dataclass(frozen=True)
 class Mode:
-    """experience: of ``ReasonerConfig``. life_cycle: None where nothing is learnt. feedback: true, shuffled, noisy."""
+    """experience: of ``ReasonerConfig``. life_cycle: None where nothing is learnt. feedback: true, shuffled, noisy.
+
+    world: of ``days.WORLDS``.
+    """
 
     experience: str
     life_cycle: bool | None = None
     feedback: str = "true"
     random: bool = False
-    shift: bool = False
+    world: str = "usual"
     tuned: bool = False
 
 
@@ -36,8 +39,11 @@ MODES = {
     "random": Mode("lessons", life_cycle=True, random=True),
     "shuffled": Mode("lessons", life_cycle=True, feedback="shuffled"),
     "noisy": Mode("lessons", life_cycle=True, feedback="noisy"),
-    "shift": Mode("lessons", life_cycle=True, shift=True),
-    "shift_reflection": Mode("reflection", shift=True),
+    "shift": Mode("lessons", life_cycle=True, world="shift"),
+    "shift_reflection": Mode("reflection", world="shift"),
+    "misnamed": Mode("lessons", life_cycle=True, world="misnamed"),
+    "misnamed_experience": Mode("lessons", life_cycle=False, world="misnamed"),
+    "misnamed_reflection": Mode("reflection", world="misnamed"),
 }
 
 
