@@ -173,7 +173,10 @@ class Columns:
         for old, stored in changes:
             self._link(stored.slot, old, stored.entry)
         _write_spans(self.sightings, slots, map(_sightings_of, before), map(_sightings_of, after))
-        _write_spans(self.presence, slots, map(_presence_of, before), map(_presence_of, after))
+        some = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is None or not _same_spans(a, b)]
+        if some:
+            parts = ([_presence_of(entries[i]) for i in some] for entries in (before, after))
+            _write_spans(self.presence, slots[some], *parts)
         rows, stays = self.stays.changed(slots, map(_stays_of, before), map(_stays_of, after))
         if stays:
             boxes = [(*s.box.pose.position, *s.box.pose.orientation, *s.box.extent) for s in stays]
@@ -354,6 +357,13 @@ def _sightings_of(entry: Entry | None) -> tuple[Interval, ...]:
 
 def _presence_of(entry: Entry | None) -> tuple[Presence, ...]:
     return () if entry is None else entry.presence
+
+
+def _same_spans(before: Entry, after: Entry) -> bool:
+    """Whether presence begins and ends as before, though the thing may have been seen since."""
+    old, new = before.presence[-1], after.presence[-1]
+    same = old.start == new.start and old.end == new.end
+    return same and before.presence[:-1] == after.presence[:-1]
 
 
 def _write_spans(

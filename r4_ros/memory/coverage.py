@@ -144,6 +144,7 @@ class Coverage:
                 sensor=(np.float64, 7),
                 half_width=(np.float64, 2),
                 reach=(np.float64, 2),
+                sight=(np.float64, 0),  # square of how far away it sees, at the corners of the image
                 depth=(np.float16, rows * cols),
             )
         free = self._free.get(id(group))
@@ -155,6 +156,7 @@ class Coverage:
         group["sensor"][row] = (*pose.position, *pose.orientation)
         group["half_width"][row] = math.tan(view.horizontal_fov / 2), math.tan(view.vertical_fov / 2)
         group["reach"][row] = view.min_depth, view.max_depth
+        group["sight"][row] = view.max_depth**2 * (1 + (group["half_width"][row] ** 2).sum())
         group["depth"][row] = view.depth.ravel()
         kept = _Kept(replace(stored, view=_no_depth(view)), group, row, (rows, cols))
         self._kept[stored.agent_id, stored.camera] = kept
@@ -305,8 +307,7 @@ class Coverage:
         position = self._anchors.place(group["anchor"][numbers], group["sensor"][numbers, :3])
         low, high = points.min(axis=0), points.max(axis=0)
         apart = np.maximum(np.maximum(low - position, position - high), 0)
-        reach = group["reach"][numbers, 1] ** 2 * (1 + (group["half_width"][numbers] ** 2).sum(axis=1))
-        return np.asarray(numbers[(apart**2).sum(axis=1) <= reach])
+        return np.asarray(numbers[(apart**2).sum(axis=1) <= group["sight"][numbers]])
 
     def _look(
         self,

@@ -110,18 +110,20 @@ class Divider:
     def _near(self, slots: Sequence[int]) -> list[tuple[int, int]]:
         """Pairs of alike entries that could be taken for each other, the older one first, that aren't decided."""
         columns, labels, config = self._index.entries, self._index.labels, self._config
-        some = [slot for slot in slots if columns["alive"][slot]]
-        low, high, centre = columns["low"][some], columns["high"][some], columns["centre"][some]
-        size = (high - low).max(axis=1, initial=0.0)
-        epsilon = np.clip(
-            config.epsilon_extent * np.maximum(size[:, None], size), config.epsilon_min_m, config.epsilon_max_m
-        )
-        near = np.linalg.norm(centre[:, None] - centre, axis=2) < epsilon
+        some = np.array(slots)
+        some = some[columns["alive"][some]]
+        centre, first_seen = columns["centre"][some], columns["first_seen"][some]
+        distance = np.sqrt(((centre[:, None] - centre) ** 2).sum(axis=2))
+        older, newer = np.nonzero((distance < config.epsilon_max_m) & (first_seen[:, None] < first_seen))
+        if not len(older):
+            return []
+        size = (columns["high"][some] - columns["low"][some]).max(axis=1)
+        epsilon = config.epsilon_extent * np.maximum(size[older], size[newer])
+        near = distance[older, newer] < np.clip(epsilon, config.epsilon_min_m, config.epsilon_max_m)
         pairs = []
-        for i, j in zip(*np.nonzero(np.triu(near, 1)), strict=True):
-            a, b = sorted((some[i], some[j]), key=lambda slot: (int(columns["first_seen"][slot]), slot))
+        for a, b in sorted(zip(some[older[near]].tolist(), some[newer[near]].tolist(), strict=True), key=sorted):
             alike = labels.alike(int(columns["label"][a]), int(columns["label"][b]), config.label_similarity)
-            if alike and columns["first_seen"][a] < columns["first_seen"][b] and (a, b) not in self._decided:
+            if alike and (a, b) not in self._decided:
                 pairs.append((a, b))
         free = [pair for pair in pairs if not self._said.spoken_of() & set(pair)]
         return [pair for pair in free if not self._said.divided(*pair)]

@@ -24,7 +24,7 @@ from r4_ros.memory.one_space import OneSpace
 from r4_ros.memory.revise import held
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission
-from r4_ros.memory.stays import FrameContext, Seen, merged, place
+from r4_ros.memory.stays import FrameContext, Seen, merged, new_stays, place
 from r4_ros.memory.steadiness import Steadiness
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
 from r4_ros.memory.working import EntryCache, Working
@@ -122,6 +122,7 @@ class Ingest:
         came = [s.centre for s, slot in zip(seen, matched, strict=True) if slot is None or gone[slot]]
         looked = self._looked_before(came, context)
         stays = self._merged_stays(seen, matched, context, working)
+        began = new_stays([s for s, slot in zip(seen, matched, strict=True) if slot is None], context)
         slots, events, possible = [], list[StoredEvent](), []
         for s, slot in zip(seen, matched, strict=True):
             if slot is None:
@@ -129,7 +130,7 @@ class Ingest:
                 first_id = observation_id(
                     context.agent_id, context.session, frame.camera, frame.stamp_ns, s.observation.index
                 )
-                stored, happened = observe.begin(s, first_id, slot, looked.pop(0), context)
+                stored, happened = observe.begin(s, began.pop(0), first_id, slot, looked.pop(0), context)
                 possible.append(slot)
             else:
                 before = working.get(slot)

@@ -20,7 +20,7 @@ from r4_ros.core.model import (
 from r4_ros.memory import happenings, presence
 from r4_ros.memory.attributes import LATEST, AttributeChange, observe_attribute
 from r4_ros.memory.codec import as_stored
-from r4_ros.memory.stays import FrameContext, Seen, has_moved, new_stay
+from r4_ros.memory.stays import FrameContext, Seen, has_moved, new_stays
 from r4_ros.memory.store import StoredEntry, StoredEvent
 
 _STATIC_COUNT = 10
@@ -28,9 +28,12 @@ _DYNAMIC_STEPS = 3
 
 
 def begin(
-    seen: Seen, observation_id: str, slot: int, looked_ns: int, context: FrameContext
+    seen: Seen, stay: Stay, observation_id: str, slot: int, looked_ns: int, context: FrameContext
 ) -> tuple[StoredEntry, list[StoredEvent]]:
-    """A new entry. ``looked_ns``: when its place was last in view without it (0: never)."""
+    """A new entry, of the stay that the sighting begins.
+
+    ``looked_ns``: when its place was last in view without it (0: never).
+    """
     o, stamp = seen.observation, context.stamp_ns
     entry = Entry(
         entry_id=observation_id[:16],
@@ -40,7 +43,7 @@ def begin(
         map_id=context.map_id,
         label=o.label,
         label_votes=((o.label, o.confidence),),
-        stays=(new_stay(seen, seen.extent, context),),
+        stays=(stay,),
         sightings=(intervals.at(stamp),),
         presence=presence.seen((), stamp, looked_ns)[0],
         description=o.description,
@@ -137,7 +140,8 @@ def _stays_after(
         return (*stays[:-1], merged), []
     ended = replace(stay, interval=Interval(stay.interval.start, last_seen + 1))
     extent = seen.extent if seen.whole or not stay.whole else stay.box.extent
-    stays = (*stays[:-1], ended, new_stay(seen, extent, context))
+    [new] = new_stays([replace(seen, extent=extent)], context)
+    stays = (*stays[:-1], ended, new)
     if reopened is not None:
         return stays, [happenings.reappeared(entry, stored.slot, stays, reopened, context)]
     return stays, [happenings.moved(entry, stored.slot, stays, context)]

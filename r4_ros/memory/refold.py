@@ -16,7 +16,7 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import LASTING, merged_histories
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.division_records import KeptSighting
-from r4_ros.memory.stays import FrameContext, Seen, merged, place, reach
+from r4_ros.memory.stays import FrameContext, Seen, merged, new_stays, place, reach
 from r4_ros.memory.store import StoredEvent
 
 _CLEAR_M = 0.3
@@ -56,7 +56,9 @@ class Refolder:
         looks = self._coverage.last_looks(
             entry.map_id, np.array([first.centre]), end_ns=rows[0].stamp_ns, clearance_m=_CLEAR_M
         )
-        stored, happened = observe.begin(first, entry.entry_id, slot, max(0, int(looks[0])), context)
+        stored, happened = observe.begin(
+            first, new_stays([first], context)[0], entry.entry_id, slot, max(0, int(looks[0])), context
+        )
         events = {e.event.event_id: e for e in happened}
         for row in rows[1:]:
             seen, context = self.seen(row), self.context(row, entry, revision)

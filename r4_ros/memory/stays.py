@@ -138,21 +138,26 @@ def has_moved(stay: Stay, seen: Seen, context: FrameContext) -> bool:
     return not touching or (seen.whole and stay.whole > 0)  # of parts, the middle isn't the thing's
 
 
-def new_stay(seen: Seen, extent: Vec3, context: FrameContext) -> Stay:
-    """A stay that begins with this sighting, on the frame's anchor."""
+def new_stays(seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
+    """Stays that begin with sightings, on the frame's anchor, of things of the size that is seen."""
+    if not seen:
+        return []
     back = inverse(context.anchor.pose_in_map)
     turn = rotation_matrix(back.orientation)
-    covariance = turn @ _usable(_squares([seen.covariance])) @ turn.T
-    return Stay(
-        interval=Interval(context.stamp_ns, FOREVER),
-        anchor_id=context.anchor.anchor_id,
-        box=single(Box(compose(back, Pose(seen.centre)), extent)),
-        position_covariance=_singles(covariance)[0],
-        count=1,
-        whole=int(seen.whole),
-        revision=context.revision,
-        turned=kept(seen.turned, extent) if seen.whole else None,
-    )
+    covariances = _singles(turn @ _usable(_squares([s.covariance for s in seen])) @ turn.T)
+    return [
+        Stay(
+            interval=Interval(context.stamp_ns, FOREVER),
+            anchor_id=context.anchor.anchor_id,
+            box=single(Box(compose(back, Pose(s.centre)), s.extent)),
+            position_covariance=covariance,
+            count=1,
+            whole=int(s.whole),
+            revision=context.revision,
+            turned=kept(s.turned, s.extent) if s.whole else None,
+        )
+        for s, covariance in zip(seen, covariances, strict=True)
+    ]
 
 
 def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
@@ -172,8 +177,9 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     like = same_size(high - low, new.extent) & (known > 0) & whole
     averaged = _averaged(low, high, new, like, gain, (across, share))
     low, high = np.where(like, averaged[0], low), np.where(like, averaged[1], high)
-    low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
-    low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
+    if not like.all():
+        low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
+        low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
     centres = (_transposed(rotation) @ ((low + high) / 2 - position)[..., None])[..., 0]
     turns = {stay.anchor_id: quat_conjugate(context.anchor_of(stay).pose_in_map.orientation) for stay in stays}
     boxes = _single_boxes(centres, [turns[stay.anchor_id] for stay in stays], high - low)

@@ -24,9 +24,14 @@ class Table:
         self._columns: dict[str, Column] = {
             name: np.zeros((64, width) if width else 64, dtype) for name, (dtype, width) in columns.items()
         }
+        self._take_in_use()
 
     def __getitem__(self, name: str) -> Column:
-        return self._columns[name][: self.rows]
+        return self._in_use[name]
+
+    def _take_in_use(self) -> None:
+        """Anew after each change of the columns or of their length: a frame reads them a hundred times."""
+        self._in_use = {name: column[: self.rows] for name, column in self._columns.items()}
 
     def extend(self, count: int) -> int:
         """Append rows of zeros; gives the first one's number."""
@@ -38,6 +43,7 @@ class Table:
                 grown = np.zeros((self._capacity, *column.shape[1:]), column.dtype)
                 grown[:first] = column[:first]
                 self._columns[name] = grown
+        self._take_in_use()
         return first
 
     def with_own(self: TableT, *names: str, filled: bool = True) -> TableT:
@@ -48,6 +54,7 @@ class Table:
             other._columns[name] = np.empty_like(self._columns[name])
             if filled:
                 other._columns[name][: self.rows] = self._columns[name][: self.rows]
+        other._take_in_use()
         return other
 
     @property
@@ -57,7 +64,7 @@ class Table:
 
     def nbytes(self) -> int:
         """Memory taken by the rows in use; what is allocated ahead isn't backed by memory until it is written."""
-        return sum(column[: self.rows].nbytes for column in self._columns.values())
+        return sum(column.nbytes for column in self._in_use.values())
 
 
 class PartTable(Table):
