@@ -19,13 +19,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
 def register(app: typer.Typer) -> None:
     """Add the command group to the command line."""
-    from r4_ros.cli import db_correct, db_lessons, db_role, db_told, db_transfer
+    from r4_ros.cli import db_correct, db_lessons, db_role, db_sync, db_told, db_transfer
 
     group = typer.Typer(help="Look into a memory's database, check, copy, prune and move it.", no_args_is_help=True)
     group.command("info")(info)
     group.command("verify")(verify)
     group.command("reindex")(reindex)
     db_role.register(group)
+    db_sync.register(group)
     db_transfer.register(group)
     db_correct.register(group)
     db_told.register(group)

@@ -248,6 +248,14 @@ class MemoryConfig:
         64, "pictures of things are kept up to so many megabytes, the oldest are dropped; 0: none", low=0, high=100_000
     )
     snapshot_dir: str = param("", "folder of snapshots; empty: beside the database")
+    sync: str = param(
+        "", "database of the map server that this robot's file is kept in step with, postgresql://ROLE@HOST/NAME"
+    )
+    sync_period_s: float = param(1.0, "how often that is done; more often where much waits", unit="s", low=0.05)
+    sync_clock_s: float = param(
+        1.0, "farther apart this computer's and the server's clocks mustn't be", unit="s", low=0.0
+    )
+    sync_images: bool = param(False, "pictures of things go to the map server too")
 
     def conflicts(self) -> list[str]:
         """What doesn't fit together."""

@@ -60,9 +60,9 @@ _ABSENCES = """SELECT entry_id, slot, observer, first_ns, a.count, enough FROM f
     WHERE observer <> ?"""
 _SHIFTS = f"SELECT shift_no, anchors FROM shift WHERE shift_no > ? AND agent_id <> ? ORDER BY shift_no LIMIT {MOVES}"
 _FRAMES = f"""SELECT frame_id, s.agent_id, t.session, s.camera, f.stamp_ns, w.writer, w.writer_session,
-    w.first_sequence, w.session, w.newest_sequence, w.newest_ns, f.sequence, s.map_id, s.map_frame, s.sensor_frame, f.anchor_id,
-    f.sensor_in_anchor, f.base_in_sensor, s.horizontal_fov, s.vertical_fov, s.min_depth, s.max_depth, f.rows, f.depth,
-    f.until_ns, f.settled FROM frame f JOIN session t USING(session_no) JOIN stream s USING(stream_id)
+    w.first_sequence, w.session, w.newest_sequence, w.newest_ns, f.sequence, s.map_id, s.map_frame, s.sensor_frame,
+    f.anchor_id, f.sensor_in_anchor, f.base_in_sensor, s.horizontal_fov, s.vertical_fov, s.min_depth, s.max_depth,
+    f.rows, f.depth, f.until_ns, f.settled FROM frame f JOIN session t USING(session_no) JOIN stream s USING(stream_id)
     JOIN writer w USING(writer_no) WHERE frame_id > ? AND frame_id <= ? AND s.agent_id <> ? AND (f.depth IS NOT NULL
     OR NOT EXISTS (SELECT 1 FROM frame g WHERE g.session_no = f.session_no AND g.stream_id = f.stream_id
     AND g.stamp_ns < f.stamp_ns AND g.stamp_ns >= f.stamp_ns / {_SECOND} * {_SECOND})) ORDER BY frame_id"""

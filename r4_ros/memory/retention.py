@@ -2,14 +2,15 @@
 
 What entries know of themselves (stays, sightings, presence, events) is never dropped. Dropping goes in slices, oldest
 first, each small enough that frames hardly wait for it. The last minute of each agent always stays, since what is
-tracked now and frames that come late are told by it.
+tracked now and frames that come late are told by it. What a map server is to be told stays until it was, unless the
+database would become too large; then what is lost to the server is counted.
 """
 
 from __future__ import annotations
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import NS_PER_S
+from r4_ros.core.model import FOREVER, NS_PER_S
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.store_upkeep import Dropped, StoreUpkeep
 
@@ -26,6 +27,9 @@ class Retention:
         self._max_age_ns = nanoseconds(config.history_days * _DAY_S)
         self._max_bytes = config.history_mb * 1_000_000
         self._before = store.pruned_before()
+        self._holds = bool(config.sync)
+        self._reorder_ns = nanoseconds(config.reorder_s)
+        self._untold: tuple[str, int, int] | None = None
         self.too_small = False
 
     def is_gone(self, agent_id: str, session: int, stamp_ns: int) -> bool:
@@ -34,33 +38,44 @@ class Retention:
 
     def drop(self) -> Dropped:
         """Drop a slice, if one is due."""
-        due = self._due()
+        due, untold = self._due(), False
+        if due is None and self.too_small and self._holds:  # the disk comes first
+            due, untold = self._due(hold=False), True
         if due is None:
             return Dropped(0, 0, 0)
         agent_id, session, before_ns = due
         dropped = self._store.drop_history(agent_id, session, before_ns, SLICE_FRAMES)
+        if untold:
+            self._store.untold_lost(dropped.observations)
         self._before[agent_id, session] = max(self._before.get((agent_id, session), 0), dropped.before_ns)
         return dropped
 
-    def _due(self) -> tuple[str, int, int] | None:
-        """Of which session history is due, and before which stamp."""
+    def _due(self, hold: bool = True) -> tuple[str, int, int] | None:
+        """Of which session history is due, and before which stamp. ``hold``: not what wasn't told yet."""
+        self._untold = self._store.untold() if hold and self._holds else None
         if not self._max_age_ns and not self._max_bytes:
             return None
         oldest = self._store.oldest_history()
         if self._max_age_ns:
             for (agent_id, session), stamp_ns in oldest.items():
-                before_ns = self._too_old(agent_id, session)
+                before_ns = min(self._too_old(agent_id, session), self._told(agent_id, session))
                 if stamp_ns < before_ns:
                     return agent_id, session, before_ns
         self.too_small = False
         if not self._max_bytes or self._store.used_bytes() <= self._max_bytes:
             return None
         for (agent_id, session), stamp_ns in oldest.items():
-            before_ns = self._droppable(agent_id, session)
+            before_ns = min(self._droppable(agent_id, session), self._told(agent_id, session))
             if stamp_ns < before_ns:
                 return agent_id, session, before_ns
         self.too_small = True
         return None
+
+    def _told(self, agent_id: str, session: int) -> int:
+        """The stamp before which a session was told to the map server."""
+        if self._untold is None or agent_id != self._untold[0] or session < self._untold[1]:
+            return FOREVER
+        return self._untold[2] - self._reorder_ns if session == self._untold[1] else 0
 
     def _droppable(self, agent_id: str, session: int) -> int:
         """The stamp before which a session's history may be dropped at all."""

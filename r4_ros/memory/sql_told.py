@@ -6,10 +6,15 @@ from r4_ros.memory.sql import Database
 
 NAME, READ, DONE = "name", "read", "done"
 """Names of what is kept: what the memory is called, the newest frame that was read to be told, and that was told."""
+LOST, AGENT = "lost", "agent"
+"""How many observations were dropped before they could be told, and whose memory is told."""
 HEARD, PEERS, HIDDEN = "heard", "peers", "hidden"
 """How far a map server was heard, of whom, and what of that no answer names."""
 _LATE = """INSERT INTO late(frame_id) SELECT CAST(? AS BIGINT)
     WHERE EXISTS (SELECT 1 FROM sync WHERE name = ? AND CAST(said AS BIGINT) >= ?)"""
+
+_FIRST = """SELECT agent_id, session, stamp_ns FROM frame JOIN session USING(session_no)
+    WHERE frame_id > ? AND ? IN ('', agent_id) ORDER BY frame_id LIMIT 1"""
 
 
 class ToldTable:
@@ -21,6 +26,11 @@ class ToldTable:
     def late(self, frame_id: int) -> None:
         """A frame changed; where it was told already it is told again. Inside the caller's transaction."""
         self._file.execute(_LATE, (frame_id, READ, frame_id))
+
+    def first_untold(self) -> tuple[str, int, int] | None:
+        """Agent, session and stamp of the first frame that wasn't told, as far as is known whose are."""
+        rows = self._file.execute(_FIRST, (int(self.get(DONE) or 0), self.get(AGENT)))
+        return rows[0] if rows else None
 
     def get(self, name: str) -> str:
         """What was kept under a name; empty: nothing."""

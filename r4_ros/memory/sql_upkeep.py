@@ -37,7 +37,7 @@ from r4_ros.memory.sql_merges import MergeTable
 from r4_ros.memory.sql_parts import LAST_IN_ENTRY
 from r4_ros.memory.sql_prune import Pruned
 from r4_ros.memory.sql_shifts import ShiftTable
-from r4_ros.memory.sql_told import ToldTable
+from r4_ros.memory.sql_told import LOST, ToldTable
 from r4_ros.memory.sql_vectors import vector_models, vector_of
 from r4_ros.memory.store import CorrectionChange, EntryChange
 from r4_ros.memory.store_upkeep import Dropped
@@ -282,6 +282,14 @@ class SqlUpkeep:
     def oldest_history(self) -> dict[tuple[str, int], int]:
         """For each (agent, session) that has history the stamp where it begins, oldest first."""
         return sql_prune.oldest_history(self._file)
+
+    def untold(self) -> tuple[str, int, int] | None:
+        """Agent, session and stamp of the first frame that the map server wasn't told of; None: it was of all."""
+        return self._told.first_untold()
+
+    def untold_lost(self, observations: int) -> None:
+        """So many more were dropped before the map server was told of them; durable on return."""
+        self._told.keep(LOST, str(int(self._told.get(LOST) or 0) + observations))
 
     def dropped(self) -> Dropped:
         """All that was ever dropped."""

@@ -48,6 +48,12 @@ class StoreUpkeep(Protocol):
     def dropped(self) -> Dropped:
         """All that was ever dropped."""
 
+    def untold(self) -> tuple[str, int, int] | None:
+        """Agent, session and stamp of the first frame that the map server wasn't told of; None: it was of all."""
+
+    def untold_lost(self, observations: int) -> None:
+        """So many more were dropped before the map server was told of them; durable on return."""
+
     def used_bytes(self) -> int:
         """Size without room that is free again."""
 

@@ -18,7 +18,7 @@ from r4_ros.memory.heard import Heard, News
 from r4_ros.memory.hearing import Hearing, Own
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.sql_peers import PeerChange, PeerStore
-from r4_ros.memory.sql_told import DONE, HEARD, HIDDEN, NAME, PEERS, READ
+from r4_ros.memory.sql_told import AGENT, DONE, HEARD, HIDDEN, LOST, NAME, PEERS, READ
 from r4_ros.memory.store import AnchorRecord, StoredView
 
 
@@ -31,6 +31,8 @@ class Syncable(Correctable):
     _episodes: EpisodeBook
     _map_frames: dict[str, str]
     _next_frame: int
+    heard_revision: int = 0
+    """Revision of the last change that came from others."""
 
     @property
     def store(self) -> PeerStore:
@@ -57,14 +59,21 @@ class Syncable(Correctable):
         """Frames up to this one are being told: what changes of them from now on is told again."""
         self._mark(READ, frame_id)
 
-    def told(self, frame_id: int) -> None:
-        """Frames up to this one were told and worked in."""
+    def told(self, agent_id: str, frame_id: int) -> None:
+        """Frames of an agent up to this one were told and worked in."""
+        self._mark(AGENT, agent_id)
         self._mark(DONE, frame_id)
 
-    def _mark(self, name: str, frame_id: int) -> None:
+    @property
+    def untold_lost(self) -> int:
+        """Observations that were dropped, for want of room, before the map server could be told of them."""
+        with self._lock:
+            return int(self.store.told.get(LOST) or 0)
+
+    def _mark(self, name: str, said: object) -> None:
         with self._writing, self._lock:
-            if self.store.told.get(name) != str(frame_id):
-                self.store.told.keep(name, str(frame_id))
+            if self.store.told.get(name) != str(said):
+                self.store.told.keep(name, str(said))
 
     def _begin_hearing(self) -> None:
         """At the start: whom it heard of, and what of that no answer names."""
@@ -99,6 +108,7 @@ class Syncable(Correctable):
             change = Hearing(news, own, self.store, self._anchors).change(kept)
             numbers = self.store.write_peers(change)
             self._peers, self._revision = peers, change.revision
+            self.heard_revision = change.revision
             self._take_ways(change)
             self._take_states(change)
             for (stored, embedding), number in zip(change.episodes, numbers, strict=True):

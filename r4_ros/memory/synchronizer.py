@@ -41,15 +41,18 @@ class SyncConfig:
 
 @dataclass(frozen=True, slots=True)
 class SyncState:
-    """What a person wants to know. ``waiting_frames``: not worked in yet, the oldest of them of ``oldest_ns``.
+    """What a person wants to know. ``waiting_frames``: not worked in yet, the oldest of them of ``oldest_ns``;
+    ``waiting_batches``: in the inbox.
 
     ``refused``: records that the server didn't take since ever; ``problem``: why the last one. ``error``: of the last
-    step (empty: none). ``notice``: what happened that nothing can be done about.
+    step (empty: none). ``notice``: what happened that nothing can be done about. ``heard``: records that came down.
+    ``lost``: observations that this robot had to drop before the server was told of them.
     """
 
     agent_id: str = ""
     connected: bool = False
     waiting_frames: int = 0
+    waiting_batches: int = 0
     oldest_ns: int = 0
     frames: int = 0
     observations: int = 0
@@ -62,6 +65,7 @@ class SyncState:
     sent_batches: int = 0
     sent_bytes: int = 0
     heard: int = 0
+    lost: int = 0
 
 
 class Synchronizer:
@@ -127,18 +131,20 @@ class Synchronizer:
         link, outbox = self._opened()
         self._check_clock(link)
         server = link.state(self._library().name)
-        self._library().told(server.told.frame)
+        self._library().told(link.agent_id, server.told.frame)
         sent = self._send(link, outbox, server)
         more = self._hear(link)
         waiting, oldest_ns = outbox.waiting(server.told)
         self.state = replace(
             self.state,
             waiting_frames=waiting,
+            waiting_batches=len(server.waiting) + sent,
             oldest_ns=oldest_ns,
             frames=server.frames,
             observations=server.observations,
             refused=server.refused,
             problem=server.problem or self.state.problem,
+            lost=self._library().untold_lost,
         )
         return sent or more
 

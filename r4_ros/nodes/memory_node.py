@@ -22,7 +22,6 @@ from r4_ros.memory.database_name import is_url
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
-from r4_ros.nodes.anchor_topics import AnchorTopics
 from r4_ros.nodes.base import Job, run
 from r4_ros.nodes.convert_corrections import correction_from_request
 from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
@@ -32,6 +31,7 @@ from r4_ros.nodes.markers import memory_markers
 from r4_ros.nodes.paths import ros_home, snapshot_path
 from r4_ros.nodes.polling import POLL_S
 from r4_ros.nodes.storing import Storing
+from r4_ros.nodes.syncing import Syncing
 from r4_ros.nodes.worker import Worker
 
 ENTRIES_PERIOD_S = 1.0
@@ -46,7 +46,7 @@ CLOCKS_AGREE_NS = 3600 * NS_PER_S
 """Stamps farther from the node's clock are a recording's or a simulator's."""
 
 
-class MemoryNode(AnchorTopics):
+class MemoryNode(Syncing):
     """Stores what the agents' cameras saw and answers retrievals. All writing happens on one thread."""
 
     def __init__(self, **node_options: Any) -> None:
@@ -80,7 +80,7 @@ class MemoryNode(AnchorTopics):
         self._snapshots = ros_home(config.snapshot_dir) if config.snapshot_dir else folder / "snapshots"
         self._published_revision, self._sent_revision = -1, self._library.revision
         self._intake = Intake(WAITING_FRAMES, config.agent_rate_hz)
-        self._frames = Storing(self._intake, lambda: self.library, self._open_anew, config)
+        self._frames = Storing(self._intake, lambda: self.library, self.open_anew, config)
         self._writer: Worker[Job] = self.worker("r4-store")
         self._queries: Worker[Job] = self.worker("r4-queries")
         self._acks = self.advertise(msg.ObservationAck, "memory/acks", qos.EVENTS)
@@ -110,6 +110,7 @@ class MemoryNode(AnchorTopics):
         self.every(HISTORY_PERIOD_S, lambda: self._writer.offer(self._keep_history))
         self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
         self._writer.offer(self._publish_entries)
+        self.begin_syncing()
 
     def _observation_topics(self) -> list[str]:
         return [f"{prefix}perception/observations" for _, prefix in self._served_agents()]
@@ -153,7 +154,7 @@ class MemoryNode(AnchorTopics):
         if done:
             self._offer_storing()
 
-    def _open_anew(self) -> Library:
+    def open_anew(self) -> Library:
         """Forget what this process knows, and take what is stored."""
         self.library.close()
         self._library = self._open()
@@ -178,6 +179,7 @@ class MemoryNode(AnchorTopics):
         self.counts.add("observations", sum(receipt.stored for receipt in receipts))
         self._map_frames.update({frame.map_id: frame.map_frame for frame in frames})
         whole = bool(self._store_trouble) or any(receipt.anchors for receipt in receipts)
+        whole |= self.library.heard_revision > self._sent_revision
         newest = receipts[-1].revision
         if newest > self._sent_revision:
             # after trouble, anchors may have moved before a frame that then couldn't be stored: a gap too
@@ -251,6 +253,11 @@ class MemoryNode(AnchorTopics):
         self._sent_revision = correction.revision  # a gap to them
         self._deltas.publish(self._entries_message(correction.changed, correction.removed, correction.revision))
         self._publish_entries()
+
+    def tell_gap(self) -> None:
+        """Tell those who keep a copy of the entries that more changed than they are told."""
+        self._sent_revision = self.library.revision
+        self._deltas.publish(self._entries_message((), (), self._sent_revision))
 
     def _on_episode(self, agent: str, message: Any) -> None:
         """``agent``: whose topic it came by, and who alone may tell it there; empty: anybody."""
@@ -362,7 +369,7 @@ class MemoryNode(AnchorTopics):
             for topic in self._observation_topics()
             if not self.count_publishers(self.resolve_topic_name(topic))
         ]
-        problems += self.unheard()
+        problems += self.unheard() + self.sync_problems()
         problems += [f"{topic}: {reason}" for topic, reason in sorted(self.correction_refused.items())]
         if self._store_trouble:
             problems.insert(0, f"nothing is stored: {self._store_trouble}")
@@ -377,6 +384,7 @@ class MemoryNode(AnchorTopics):
                 "revision": self.library.revision,
                 "waiting": self._intake.pending + self._writer.pending,
                 "unsettled": ", ".join(self.library.unsettled()),
+                **self.sync_values(),
             },
         )
 
