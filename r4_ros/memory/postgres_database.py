@@ -23,19 +23,19 @@ from r4_ros.core.errors import InvalidArgument, StoreError, StoreOutdated
 from r4_ros.memory.postgres_dump import dump
 from r4_ros.memory.postgres_errors import NO_PASSWORD, advice
 from r4_ros.memory.postgres_roles import role_statements
-from r4_ros.memory.postgres_schema import BOOK, KIND, STEPS, TABLES, missing
+from r4_ros.memory.postgres_schema import BOOK, KIND, STEPS, missing
 from r4_ros.memory.postgres_sql import (
     AT_START,
     COLUMNS,
-    DOUBTFUL,
-    USED,
-    USED_INSIDE,
+    PREPARED,
     Types,
     for_rows,
     has_rows,
+    portions,
     translated,
     without_secrets,
 )
+from r4_ros.memory.postgres_upkeep import PostgresUpkeep
 from r4_ros.memory.sql import Row
 
 Result = TypeVar("Result")
@@ -49,12 +49,10 @@ LOCK_S = 2.0  # a session that broke off may hold the writer's lock as long
 IN_DOUBT_S = 30.0
 """How long a transaction whose end wasn't heard of waits for the server to come back."""
 _PORTION = 4096
-_SEVERAL = 40
-"""Rows of one statement; each number of them is a statement of its own to the server."""
 _LOCK = 0x52344D45  # 'R4ME': the lock of the one who writes
 
 
-class PostgresDatabase:
+class PostgresDatabase(PostgresUpkeep):
     """An open database; made by ``open_postgres``. Safe to use from several threads: they take turns."""
 
     numbers = (
@@ -95,11 +93,12 @@ class PostgresDatabase:
         """Run one statement for each row, several in one where that is the same; inside a transaction."""
         rows = list(rows)
         with self._lock, self._errors():
-            several = for_rows(sql, len(rows), self._types()) if 1 < len(rows) <= _SEVERAL else ""
-            if several and (several.startswith("INSERT") or len({row[-1] for row in rows}) == len(rows)):
-                psycopg.RawCursor(self._connection).execute(several, list(itertools.chain.from_iterable(rows)))
-            elif rows:
+            if rows and not for_rows(sql, rows, self._types()):
                 self._connection.cursor().executemany(translated(sql), rows)
+                return
+            for portion in portions(rows):
+                statement = for_rows(sql, portion, self._types())
+                psycopg.RawCursor(self._connection).execute(statement, list(itertools.chain.from_iterable(portion)))
 
     def _types(self) -> Types:
         if not self._columns:
@@ -198,37 +197,12 @@ class PostgresDatabase:
         yield
         self.vacuum()
 
-    def vacuum(self) -> None:
-        """Give free room back to the disk; needs room for a copy meanwhile. Raises StoreError."""
-        for table in TABLES:
-            self.execute(f"VACUUM (FULL, ANALYZE) {table}")
-
-    def reindex(self) -> None:
-        """Make the indexes anew from the tables, and what the query planner knows of them. Raises StoreError."""
-        for table in TABLES:
-            self.execute(f"REINDEX TABLE {table}")
-            self.execute(f"ANALYZE {table}")
-
     def backup(self, target: str | Path) -> int:
         """A consistent copy by the server's own pg_dump while writing goes on; back with pg_restore.
 
         Returns its size in bytes. Raises StoreError, also where pg_dump isn't installed here.
         """
         return dump(self._url, self.path, Path(target))
-
-    def problems(self) -> list[str]:
-        """What a check finds: rows that can't be read, or that refer to nothing; empty: sound."""
-        found = list[str]()
-        for table in TABLES:
-            try:
-                self.execute(f"SELECT sum(length(CAST(t AS text))) FROM {table} t")
-            except StoreError as error:
-                found.append(str(error))
-        try:
-            found += [f"table {table}: {name} doesn't hold" for table, name in self.execute(DOUBTFUL)]
-        except StoreError as error:
-            found.append(str(error))
-        return found
 
     def make_role(self, role: str, agent: str, password: str = "") -> None:
         """Make a robot's role (see ``postgres_roles``), also while somebody writes. Raises StoreError, NotPermitted."""
@@ -246,14 +220,6 @@ class PostgresDatabase:
             self._again(lambda: self._connection.execute(listen, prepare=False))
             return any(True for _ in self._connection.notifies(timeout=seconds, stop_after=1))
 
-    def size_bytes(self) -> int:
-        """Size on the server's disk, without its log."""
-        return int(self.execute("SELECT pg_database_size(current_database())")[0][0])
-
-    def used_bytes(self) -> int:
-        """Size without room that is free again, estimated: rows, and what they took when they were last analysed."""
-        return int(self.execute(USED if self._depth == 0 else USED_INSIDE)[0][0])
-
     def close(self) -> None:
         """Release it. Calling it again does nothing."""
         with self._lock:
@@ -269,7 +235,7 @@ class PostgresDatabase:
         connection = psycopg.connect(self._url, autocommit=True, options=options, **given)
         for dumper in (Int8Dumper, Int8BinaryDumper):  # one type, so one prepared statement
             connection.adapters.register_dumper(int, dumper)
-        connection.prepare_threshold = 2
+        connection.prepare_threshold, connection.prepared_max = 2, PREPARED
         for statement in AT_START:
             connection.execute(statement)
         return connection

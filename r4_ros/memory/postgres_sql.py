@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from r4_ros.memory.postgres_schema import TABLES
 
@@ -47,29 +49,57 @@ def has_rows(sql: str) -> bool:
 
 
 _INSERT = re.compile(r"(INSERT INTO \w+(?:\([\w\s,]+\))? VALUES )(\([?,\s]+\))( ON CONFLICT DO NOTHING)?")
-_UPDATE = re.compile(r"UPDATE (\w+) SET ((?:\w+ = \?(?:, )?)+) WHERE (\w+) = \?")
+_UPDATE = re.compile(r"UPDATE (\w+) SET ((?:\w+ = \?(?:, )?)+) WHERE (\w+) = \?(?: AND (\w+) < \?)?")
 
 
-@lru_cache(maxsize=256)
-def for_rows(sql: str, count: int, types: Types) -> str:
+_PORTIONS = (128, 64, 32, 16, 8, 4, 2, 1)
+PREPARED = 400
+"""Statements that a connection keeps ready: some twenty, for each of these numbers of rows."""
+
+
+def portions(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Sequence[Any]]]:
+    """The rows in portions of few different sizes: each size is a statement of its own to the server."""
+    at = 0
+    for size in _PORTIONS:
+        while len(rows) - at >= size:
+            yield rows[at : at + size]
+            at += size
+
+
+def for_rows(sql: str, rows: Sequence[Sequence[Any]], types: Types) -> str:
     """One statement that does for so many rows what ``sql`` does for one; its parameters ($1, $2, ...) are theirs.
 
     ``types``: of each table its columns in order, with their types. Empty where it is no plain INSERT, nor an UPDATE of
-    the row with a key, which then must be another one in each row.
+    the row with a key, which is another one in each row.
     """
+    made = _for_rows(sql, len(rows), types)
+    if made.startswith("UPDATE"):
+        key = _key_at(sql)
+        return made if len({row[key] for row in rows}) == len(rows) else ""
+    return made
+
+
+@lru_cache(maxsize=64)
+def _key_at(sql: str) -> int:
+    """Which of an UPDATE's parameters is the key."""
+    return sql[: sql.index(" WHERE ")].count("?")
+
+
+@lru_cache(maxsize=512)
+def _for_rows(sql: str, count: int, types: Types) -> str:
     if found := _INSERT.fullmatch(sql):
         begin, row, conflict = found.groups()
         return _numbered(f"{begin}{', '.join([row] * count)}{conflict or ''}")
     if found := _UPDATE.fullmatch(sql):
-        table, setting, key = found.groups()
-        of_table = dict(dict(types)[table])
-        columns = [*re.findall(r"(\w+) = \?", setting), key]
+        table, setting, key, less = found.groups()
+        of_table, set_ = dict(dict(types)[table]), re.findall(r"(\w+) = \?", setting)
+        columns = [*set_, key, *([less] if less else [])]
         first = ", ".join(f"CAST(? AS {of_table[name]})" for name in columns)
         rows = [f"({first})"] + [f"({', '.join('?' * len(columns))})"] * (count - 1)
         values = ", ".join(f"v{i}" for i in range(len(columns)))
-        changed = ", ".join(f"{name} = v{i}" for i, name in enumerate(columns[:-1]))
-        given = f"(VALUES {', '.join(rows)}) AS r({values})"
-        return _numbered(f"UPDATE {table} SET {changed} FROM {given} WHERE {key} = v{len(columns) - 1}")
+        changed = ", ".join(f"{name} = v{i}" for i, name in enumerate(set_))
+        where = f"{key} = v{len(set_)}" + (f" AND {less} < v{len(set_) + 1}" if less else "")
+        return _numbered(f"UPDATE {table} SET {changed} FROM (VALUES {', '.join(rows)}) AS r({values}) WHERE {where}")
     return ""
 
 

@@ -6,7 +6,7 @@ migrations. What differs between engines has a name here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -70,3 +70,15 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Release it. Calling it again does nothing."""
+
+
+class GatheringDatabase:
+    """A database some of whose writing is put off: ``catch_up`` is called whenever anything else is wanted of it."""
+
+    def __init__(self, file: Database, catch_up: Callable[[], None]) -> None:
+        self._file, self._catch_up = file, catch_up
+        self.path, self.read_only, self.numbers = file.path, file.read_only, file.numbers  # nothing written says more
+
+    def __getattr__(self, name: str) -> Any:
+        self._catch_up()
+        return getattr(self._file, name)

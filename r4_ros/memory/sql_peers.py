@@ -63,15 +63,14 @@ class PeerStore(SqlStore):
             raise
 
     def _write_peers(self, c: PeerChange) -> list[int]:
-        for session in c.sessions:
-            self._write_session(session)
-        for anchor in c.anchors:
-            self._write_anchor(anchor)
+        self._frames.write_sessions(c.sessions)
+        self._frames.add_anchors(c.anchors)
         moved = [(pack_pose(a.pose_in_map), pack_known_pose(a.recorded_in_map), a.anchor_id) for a in _of(c.moved)]
         self._file.execute_many(_MOVED, moved)
-        for frame, until_ns, settled in c.frames:
-            self._write_frame(frame)
-            self._file.execute(_FRAME, (until_ns, int(settled), frame.frame.frame_id))
+        if c.frames:
+            self._write([frame for frame, _, _ in c.frames])
+            rows = [(until_ns, int(settled), frame.frame.frame_id) for frame, until_ns, settled in c.frames]
+            self._file.execute_many(_FRAME, rows)
         self._entries.write(c.entries)
         parts = [(kept, slot) for slot, kept in c.parts.items()]
         self._file.execute_many("UPDATE entry SET merged_into = ? WHERE slot = ?", parts)

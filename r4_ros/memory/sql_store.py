@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager
+from typing import cast
 
 from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, Visibility, observation_id
 from r4_ros.memory.anchor_records import Passed, PathRecord, TrailRecord
-from r4_ros.memory.codec import (
-    dump,
-    load_list,
-    pack_depth,
-    pack_known_pose,
-    pack_pose,
-    unpack_known_pose,
-    unpack_pose,
-)
-from r4_ros.memory.sql import SET_META, Database
+from r4_ros.memory.codec import dump, load_list, unpack_known_pose, unpack_pose
+from r4_ros.memory.sql import SET_META, Database, GatheringDatabase
 from r4_ros.memory.sql_coverage import CoverageTable
 from r4_ros.memory.sql_episodes import EpisodeTable
+from r4_ros.memory.sql_frames import FrameTable
 from r4_ros.memory.sql_history import History
 from r4_ros.memory.sql_rows import EVENT, VOID, event_row, observation_row, passed, stored_event, trail_record
 from r4_ros.memory.sql_upkeep import SqlUpkeep
 from r4_ros.memory.store import (
     AnchorRecord,
+    EntryChange,
     FrameChange,
     KeptFrame,
     SessionRecord,
@@ -31,18 +26,15 @@ from r4_ros.memory.store import (
     StoredEntry,
     StoredEpisode,
     StoredEvent,
-    StoredFrame,
     StoredView,
     WriterRecord,
 )
 
-_FRAME = """INSERT INTO frame(frame_id, session_no, stamp_ns, stream_id, writer_no, sequence, anchor_id,
-    sensor_in_anchor, base_in_sensor, until_ns, rows, depth, believed)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_PROLONG = "UPDATE frame SET until_ns = ? WHERE frame_id = ? AND until_ns < ?"
 _OBSERVATION = "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ABSENCE = """INSERT INTO found_absent VALUES (?, ?, ?, ?, ?) ON CONFLICT(slot, observer, first_ns)
     DO UPDATE SET count = excluded.count, enough = excluded.enough"""
+_MOST_GATHERED = 64
+"""Frames of one transaction that are written at once."""
 _TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor
     FROM frame f JOIN stream s USING(stream_id) WHERE f.session_no = ? AND """
 
@@ -59,143 +51,78 @@ class SqlStore(SqlUpkeep):
     """A ``MemoryStore`` on an open database. Every method raises StoreError."""
 
     def __init__(self, file: Database) -> None:
-        super().__init__(file)
+        gathering = cast(Database, GatheringDatabase(file, self._write_gathered))
+        self._gathering, self._gathered = False, list[FrameChange]()
+        super().__init__(gathering)
         self._episodes = EpisodeTable(self._file)
         self._coverage = CoverageTable(self._file)
-        self._session_numbers: dict[tuple[str, int], int] = {}
-        self._writer_numbers: dict[tuple[Any, ...], int] = {}
-        self._streams: dict[tuple[Any, ...], int] = {}
+        self._frames = FrameTable(self._file)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is written in it is committed at its end, all of it or nothing."""
+        with self._unwritten_forgotten(), self._file.transaction():
+            self._gathering = True
+            try:
+                yield
+                self._write_gathered()
+            finally:
+                self._gathering = False
 
     def write_frame(self, change: FrameChange) -> None:
-        """Write all of a change or nothing; durable on return."""
+        """Write all of a change or nothing; durable on return, or at the end of ``together``."""
+        if self._gathering and not change.merges:
+            self._gathered.append(change)
+            if len(self._gathered) >= _MOST_GATHERED:
+                self._write_gathered()
+            return
+        with self._unwritten_forgotten(), self._file.transaction():
+            self._write([change])
+
+    def _write_gathered(self) -> None:
+        """Write the frames that wait for others of their transaction; what is read afterwards needs them."""
+        if self._gathered:
+            changes, self._gathered = self._gathered, []
+            self._write(changes)
+
+    @contextmanager
+    def _unwritten_forgotten(self) -> Iterator[None]:
         try:
-            with self._file.transaction():
-                self._write_frame(change)
+            yield
         except BaseException:
             self.forget_unwritten()
             raise
 
     def forget_unwritten(self) -> None:
-        """A transaction failed: numbers that it gave are void."""
+        """A transaction failed: what waited to be written is void, and so are the numbers that it gave."""
+        self._gathered = []
         self._entries.forget_unwritten()
         self._crops.forget_unwritten()
-        for numbers in (self._session_numbers, self._writer_numbers, self._streams):
-            numbers.clear()
+        self._frames.forget_unwritten()
 
-    def _write_frame(self, change: FrameChange) -> None:
-        session_no = self._write_session(change.session)
-        if change.anchor is not None:
-            self._write_anchor(change.anchor)
+    def _write(self, changes: Sequence[FrameChange]) -> None:
+        self._frames.write(changes)
+        self._entries.write(_net([change.entries for change in changes]))
+        self._entries.keep_vectors(observation for change in changes for observation, _ in change.observations)
+        rows = [observation_row(c.frame.frame_id, o, slot) for c in changes for o, slot in c.observations]
+        self._file.execute_many(_OBSERVATION, rows)
+        for change in changes:
+            self._write_seldom(change)
+        self._write_revision(changes[-1].revision)
+
+    def _write_seldom(self, change: FrameChange) -> None:
+        """What few frames have."""
         if change.known:
             self._told.late(change.frame.frame_id)
-        else:
-            self._file.execute(_FRAME, self._frame_row(change.frame, session_no))
-            if change.frame.prolongs is not None:
-                self._file.execute(_PROLONG, (change.frame.stamp_ns, change.frame.prolongs, change.frame.stamp_ns))
-        self._entries.write(change.entries)
-        self._entries.keep_vectors(observation for observation, _ in change.observations)
-        frame_id = change.frame.frame_id
-        self._file.execute_many(_OBSERVATION, [observation_row(frame_id, o, s) for o, s in change.observations])
         self._file.execute_many(VOID, [(1, event_id) for event_id in change.voided])
         self._file.execute_many(EVENT, [event_row(event) for event in change.events])
         self._crops.add(change.crops, change.crop_budget)
         for merge in change.merges:
             self._merges.write(merge, change.revision)
         for a in change.absences:
-            row = (a.slot, a.observer, a.first_ns, a.count, int(a.enough))
-            self._file.execute(ABSENCE, row)
+            self._file.execute(ABSENCE, (a.slot, a.observer, a.first_ns, a.count, int(a.enough)))
         for belief in change.beliefs:
             self._shifts.keep(belief)
-        self._write_revision(change.revision)
-
-    def _write_session(self, session: SessionRecord) -> int:
-        key = (session.agent_id, session.session)
-        if key in self._session_numbers:
-            number = self._session_numbers[key]
-            self._file.execute(
-                "UPDATE session SET first_ns = ?, newest_ns = ? WHERE session_no = ?",
-                (session.first_ns, session.newest_ns, number),
-            )
-            return number
-        [(number,)] = self._file.execute(
-            "INSERT INTO session(agent_id, session, era, first_ns, newest_ns) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT(agent_id, session) DO UPDATE SET newest_ns = excluded.newest_ns, first_ns = excluded.first_ns "
-            "RETURNING session_no",
-            (*key, session.era, session.first_ns, session.newest_ns),
-        )
-        return self._session_numbers.setdefault(key, int(number))
-
-    def _session_number(self, agent_id: str, session: int) -> int:
-        rows = self._file.execute(
-            "SELECT session_no FROM session WHERE agent_id = ? AND session = ?", (agent_id, session)
-        )
-        return int(rows[0][0]) if rows else -1
-
-    def _write_writer(self, w: WriterRecord) -> int:
-        key = (w.agent_id, w.camera, w.writer, w.writer_session, w.first_sequence)
-        if key in self._writer_numbers:
-            number = self._writer_numbers[key]
-            self._file.execute(
-                "UPDATE writer SET newest_sequence = ?, newest_ns = ? WHERE writer_no = ?",
-                (w.newest_sequence, w.newest_ns, number),
-            )
-            return number
-        [(number,)] = self._file.execute(
-            "INSERT INTO writer(agent_id, camera, writer, writer_session, first_sequence, session, newest_sequence, "
-            "newest_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT"
-            "(agent_id, camera, writer, writer_session, first_sequence) DO UPDATE SET "
-            "newest_sequence = excluded.newest_sequence, newest_ns = excluded.newest_ns RETURNING writer_no",
-            (*key, w.session, w.newest_sequence, w.newest_ns),
-        )
-        return self._writer_numbers.setdefault(key, int(number))
-
-    def _write_anchor(self, record: AnchorRecord) -> None:
-        a = record.anchor
-        self._file.execute(
-            "INSERT INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                a.anchor_id,
-                a.agent_id,
-                record.camera,
-                a.session,
-                a.map_id,
-                a.stamp_ns,
-                pack_pose(a.pose_in_map),
-                pack_known_pose(a.pose_in_odom),
-                pack_known_pose(a.recorded_in_map),
-            ),
-        )
-
-    def _frame_row(self, f: StoredFrame, session_no: int) -> tuple[Any, ...]:
-        depth = f.view.depth
-        return (
-            f.frame_id,
-            session_no,
-            f.stamp_ns,
-            self._stream_id(f),
-            self._write_writer(f.writer),
-            f.sequence,
-            f.anchor_id,
-            pack_pose(f.sensor_in_anchor, small=True),
-            pack_pose(f.base_in_sensor, small=True),
-            f.stamp_ns,
-            depth.shape[0],
-            pack_depth(depth) if depth.size else None,
-            None if f.believed is None else pack_pose(f.believed),
-        )
-
-    def _stream_id(self, f: StoredFrame) -> int:
-        view = (f.view.horizontal_fov, f.view.vertical_fov, f.view.min_depth, f.view.max_depth)
-        key = (f.agent_id, f.camera, f.map_id, f.map_frame, f.sensor_frame, *view)
-        if key not in self._streams:
-            [(self._streams[key],)] = self._file.execute(
-                "INSERT INTO stream(agent_id, camera, map_id, map_frame, sensor_frame, horizontal_fov, vertical_fov, "
-                "min_depth, max_depth) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT(agent_id, camera, map_id, map_frame, sensor_frame, horizontal_fov, vertical_fov, "
-                "min_depth, max_depth) DO UPDATE SET camera = excluded.camera RETURNING stream_id",
-                key,
-            )
-        return self._streams[key]
 
     def revision(self) -> int:
         """Revision of the last change written."""
@@ -242,7 +169,7 @@ class SqlStore(SqlUpkeep):
         rows = self._file.execute(
             "SELECT frame_id FROM frame JOIN stream USING(stream_id) "
             "WHERE session_no = ? AND stamp_ns = ? AND camera = ?",
-            (self._session_number(agent_id, session), stamp_ns, camera),
+            (self._frames.session_number(agent_id, session), stamp_ns, camera),
         )
         if not rows:
             return None
@@ -273,7 +200,7 @@ class SqlStore(SqlUpkeep):
             "SELECT camera, track_id, slot, stamp_ns FROM frame JOIN stream USING(stream_id) "
             "JOIN observation USING(frame_id) WHERE session_no = ? AND stamp_ns >= ? AND track_id <> '' "
             "AND slot IS NOT NULL ORDER BY stamp_ns, frame_id, idx",
-            (self._session_number(agent_id, session), since_ns),
+            (self._frames.session_number(agent_id, session), since_ns),
         )
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
@@ -301,20 +228,20 @@ class SqlStore(SqlUpkeep):
 
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""
-        number = self._session_number(agent_id, session)
+        number = self._frames.session_number(agent_id, session)
         sql = _TRAIL + "f.stamp_ns >= ? AND f.stamp_ns < ? ORDER BY f.stamp_ns, f.frame_id"
         return [trail_record(row) for row in self._file.execute(sql, (number, start_ns, end_ns))]
 
     def trail_around(self, agent_id: str, session: int, stamp_ns: int) -> tuple[TrailRecord | None, TrailRecord | None]:
         """The last base pose not after the stamp and the first not before it."""
-        key = (self._session_number(agent_id, session), stamp_ns)
+        key = (self._frames.session_number(agent_id, session), stamp_ns)
         before = self._file.execute(_TRAIL + "f.stamp_ns <= ? ORDER BY f.stamp_ns DESC, f.frame_id LIMIT 1", key)
         after = self._file.execute(_TRAIL + "f.stamp_ns >= ? ORDER BY f.stamp_ns, f.frame_id LIMIT 1", key)
         return trail_record(before[0]) if before else None, trail_record(after[0]) if after else None
 
     def passed(self, agent_id: str, session: int, stamps_ns: Sequence[int]) -> tuple[Passed, Passed]:
         """The same of many stamps."""
-        number = self._session_number(agent_id, session)
+        number = self._frames.session_number(agent_id, session)
         rows = self._file.execute(
             _PASSED.format(numbers=self._file.numbers), {"session": number, "numbers": dump(list(stamps_ns))}
         )
@@ -378,3 +305,13 @@ class SqlStore(SqlUpkeep):
         """All regions, by name."""
         rows = self._file.execute("SELECT name, polygon, z_min, z_max, map_id FROM region ORDER BY name, map_id")
         return [Region(row[0], tuple((x, y) for x, y in load_list(row[1])), *row[2:]) for row in rows]
+
+
+def _net(changes: Sequence[Sequence[EntryChange]]) -> list[EntryChange]:
+    """What several frames changed one after the other, as one change of each entry."""
+    net: dict[int, EntryChange] = {}
+    for some in changes:
+        for change in some:
+            earlier = net.get(change.after.slot)
+            net[change.after.slot] = change if earlier is None else EntryChange(earlier.before, change.after)
+    return list(net.values())

@@ -263,10 +263,6 @@ class SqlUpkeep:
         """All vectors by number, each batch of one model."""
         return vector_batches(self._file)
 
-    def together(self) -> AbstractContextManager[None]:
-        """What is written in it is committed at its end, all of it or nothing."""
-        return self._file.transaction()
-
     def reading(self) -> AbstractContextManager[None]:
         """What is read in it is of one moment."""
         return self._file.reading()

@@ -308,6 +308,24 @@ def test_what_is_written_together_is_there_as_a_whole_or_not_at_all(store: Memor
     assert store.revision() == 3 and store.problems() == []
 
 
+def test_frames_written_together_leave_the_last_of_what_each_changed(open_store: OpenStore, store: MemoryStore) -> None:
+    first, second = entry(0), entry(0, label="cup", label_embedding=vector(4, 4))
+    third, other = replace(entry(0, label="cup", label_embedding=vector(4, 4), revision=3), absent_count=7), entry(1)
+    with store.together():
+        store.write_frame(change(1, 5, anchor=anchor(0), entries=(EntryChange(None, first),)))
+        store.write_frame(change(2, 6, entries=(EntryChange(first, second), EntryChange(None, other))))
+        thinned = change(3, 8, depth=False, entries=(EntryChange(second, third),))
+        store.write_frame(replace(thinned, frame=replace(thinned.frame, prolongs=2)))
+        assert list(store.entries()) == [third, other] and store.next_frame_id() == 4  # as written so far
+        late = change(4, 7, depth=False, session=0)
+        store.write_frame(replace(late, frame=replace(late.frame, prolongs=2)))
+        store.write_frame(change(5, 9, agent="r2", anchor=anchor(1, "r2")))
+    store = reopened(open_store, store)
+    assert list(store.entries()) == [third, other] and store.revision() == 5 and store.problems() == []
+    assert [(view.stamp_ns, view.until_ns) for view in store.views()] == [(5, 5), (6, 8), (9, 9)]
+    assert [(s.agent_id, s.newest_ns) for s in store.sessions()] == [("r1", 7), ("r2", 9)]
+
+
 def test_a_frame_is_stored_once(store: MemoryStore) -> None:
     store.write_frame(change(1, 5, anchor=anchor(0)))
     with pytest.raises(StoreError):

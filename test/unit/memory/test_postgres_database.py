@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreOutdated
 from r4_ros.evaluation.postgres_server import Server
@@ -19,7 +21,7 @@ psycopg = pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet"
 from r4_ros.memory import postgres_database  # noqa: E402
 from r4_ros.memory.postgres_database import PostgresDatabase, open_postgres  # noqa: E402
 from r4_ros.memory.postgres_schema import STEPS, in_postgres  # noqa: E402
-from r4_ros.memory.postgres_sql import for_rows, translated, without_secrets  # noqa: E402
+from r4_ros.memory.postgres_sql import for_rows, portions, translated, without_secrets  # noqa: E402
 
 Open = Callable[..., PostgresDatabase]
 
@@ -310,13 +312,23 @@ def test_statements_of_the_store_are_put_in_psycopgs_and_postgresqls_words() -> 
 
 
 def test_what_is_done_to_many_rows_alike_is_one_statement() -> None:
-    types = (("t", (("a", "bigint"), ("b", "bytea"))),)
-    assert for_rows("INSERT INTO t VALUES (?, ?)", 2, types) == "INSERT INTO t VALUES ($1, $2), ($3, $4)"
-    assert for_rows("UPDATE t SET b = ? WHERE a = ?", 2, types) == (
+    types, rows = (("t", (("a", "bigint"), ("b", "bytea"))),), [(b"", 1), (b"", 2)]
+    assert for_rows("INSERT INTO t VALUES (?, ?)", rows, types) == "INSERT INTO t VALUES ($1, $2), ($3, $4)"
+    assert for_rows("UPDATE t SET b = ? WHERE a = ?", rows, types) == (
         "UPDATE t SET b = v0 FROM (VALUES (CAST($1 AS bytea), CAST($2 AS bigint)), ($3, $4)) AS r(v0, v1) WHERE a = v1"
     )
+    more = for_rows("UPDATE t SET b = ? WHERE a = ? AND b < ?", [(b"", 1, b"")], types)
+    assert more.endswith("CAST($3 AS bytea))) AS r(v0, v1, v2) WHERE a = v1 AND b < v2")
+    assert for_rows("UPDATE t SET b = ? WHERE a = ?", [(b"", 1), (b"", 1)], types) == ""  # the later one must hold
     for other in ("INSERT INTO t VALUES (?, ?) ON CONFLICT(a) DO UPDATE SET b = 1", "DELETE FROM t WHERE a = ?"):
-        assert for_rows(other, 2, types) == ""
+        assert for_rows(other, rows, types) == ""
+
+
+@given(count=st.integers(0, 1000))
+def test_rows_come_in_portions_of_few_sizes(count: int) -> None:
+    some = list(portions([(n,) for n in range(count)]))
+    assert [row for portion in some for row in portion] == [(n,) for n in range(count)]
+    assert {len(portion) for portion in some} <= {1, 2, 4, 8, 16, 32, 64, 128} and len(some) <= count // 128 + 8
 
 
 def test_many_rows_at_once_are_as_row_after_row(postgres_server: Server, opened: Open) -> None:
@@ -326,9 +338,10 @@ def test_many_rows_at_once_are_as_row_after_row(postgres_server: Server, opened:
         database.execute_many("UPDATE meta SET value = ? WHERE name = ?", [(None, "0"), (7, "1")])
         database.execute_many("UPDATE meta SET value = ? WHERE name = ?", [(8, "2"), (9, "2")])  # the later one holds
         database.execute_many("DELETE FROM meta WHERE name = ?", [("3",), ("4",)])
+        database.execute_many("UPDATE meta SET value = ? WHERE name = ? AND value < ?", [(6, "1", 6), (10, "2", 10)])
         database.execute_many("DELETE FROM meta WHERE name = ?", [])
     rows = database.execute("SELECT name, value FROM meta WHERE name <> 'opened' ORDER BY name")
-    assert rows == [("0", None), ("1", 7), ("2", 9)]
+    assert rows == [("0", None), ("1", 7), ("2", 10)]
 
 
 def test_a_memory_is_the_same_on_both(postgres_server: Server, tmp_path: Path) -> None:

@@ -72,6 +72,30 @@ def test_restarts_and_resent_frames_change_nothing(
         assert known(library) == expected
 
 
+@given(seed=st.integers(0, 10_000), size=st.integers(2, 25), resent=st.booleans())
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_frames_that_are_stored_together_leave_what_they_leave_one_by_one(
+    seed: int, size: int, resent: bool, make_memory: Any, reopen: Any, make_robot: Any, thing: Any
+) -> None:
+    frames = stream(make_robot(), thing, seed)
+    with make_memory() as straight:
+        for frame in frames:
+            straight.ingest(frame)
+        straight = reopen(straight)
+        expected = known(straight), straight.info()["rows"]
+        straight.close()
+    library = make_memory()
+    for i in range(0, len(frames), size):
+        with library.together():
+            for n, frame in enumerate(frames[i : i + size], i):
+                library.ingest(frame)
+                if resent:
+                    assert library.ingest(frames[(i + n) // 2]).stored == 0
+    assert known(library) == expected[0]
+    with reopen(library) as library:
+        assert (known(library), library.info()["rows"]) == expected
+
+
 @pytest.fixture
 def reopen(clock: Any) -> Any:
     from r4_ros.core.config import MemoryConfig
