@@ -254,6 +254,7 @@ def fleet(
     ] = 0.0,
     kill_server: Annotated[int, typer.Option(help="kill -9 the map server so often", min=0)] = 0,
     restart_database: Annotated[int, typer.Option(help="restart PostgreSQL so often", min=0)] = 0,
+    drain: Annotated[float, typer.Option(help="seconds to wait for acknowledgements after the drive", min=0.0)] = 60.0,
     db: Annotated[str, typer.Option(help="URL of an empty database; default: a server of its own")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -263,7 +264,7 @@ def fleet(
     """
     from r4_ros.evaluation.bench_fleet import Fleet, bench_fleet
 
-    simulated = Fleet(robots, rate, seconds, frame, offline, kill_server, restart_database)
+    simulated = Fleet(robots, rate, seconds, frame, offline, kill_server, restart_database, drain)
     found = bench_fleet(simulated, processes, db, _say)
     if as_json:
         print(json.dumps(found))

@@ -26,6 +26,9 @@ from r4_ros.memory.stores import open_store
 
 READY_S = 150.0
 """For all processes to start and find each other before the robots drive."""
+DRAIN_S = 60.0
+"""For acknowledgements after the drive; what has none by then is told as unacknowledged."""
+_END_S = 30.0  # for the robots' processes to end after that
 MOST_PROCESSES = 8
 _SERVER, _CAMERA = "/map_server", "camera"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -42,6 +45,7 @@ class Fleet:
     offline: float = 0.0  # share of the robots that are offline for half of the time
     kill_server: int = 0
     restart_database: int = 0
+    drain_s: float = DRAIN_S
 
 
 class MapServer:
@@ -118,11 +122,11 @@ def bench_fleet(fleet: Fleet, processes: int, url: str, say: Callable[[str], Non
             idle = server.spent_s()
             _trouble(fleet, began, server, postgres, say)
             for process in robots:
-                process.wait()
+                process.wait(max(0.0, began + fleet.seconds + fleet.drain_s + _END_S - time.time()))
             spent = server.spent_s() - idle
             for i in range(len(robots)):
                 said.append(json.loads((folder / f"result{i}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise Unavailable(f"the fleet couldn't be simulated: {error}; the server said: {server.tail()}") from error
         finally:
             for process in robots:
@@ -169,6 +173,7 @@ def _start_robots(fleet: Fleet, processes: int, folder: Path) -> list[subprocess
             "rate": fleet.rate,
             "frame": fleet.frame,
             "offline": [(robot, quarter, 3 * quarter) for robot in away],
+            "drain_s": fleet.drain_s,
         }
         path = folder / f"settings{i}.json"
         path.write_text(json.dumps(settings), encoding="utf-8")
@@ -196,7 +201,7 @@ def _trouble(
 
 
 def _result(fleet: Fleet, said: list[Any], database: str, spent_s: float, postgres: Server | None) -> dict[str, Any]:
-    robots = {name: robot for process in said for name, robot in process.items()}
+    robots = {name: robot for process in said for name, robot in process["robots"].items()}
     acked = {
         observation_id(name, 0, _CAMERA, stamp, index)
         for name, robot in robots.items()
@@ -223,10 +228,12 @@ def _result(fleet: Fleet, said: list[Any], database: str, spent_s: float, postgr
         "duplicated": sum(stored.values()) - len(stored),
         "unacknowledged": fleet.frame * sum(robot["waiting"] for robot in robots.values()),
         "given_up": fleet.frame * sum(robot["given_up"] for robot in robots.values()),
+        "waited_s": round(sum(robot["waited_s"] for robot in robots.values()), 1),
         "refused": dict(sum((Counter(robot["refused"]) for robot in robots.values()), Counter())),
         "lag_p50_s": round(float(np.percentile(lags, 50)), 4),
         "lag_p99_s": round(float(np.percentile(lags, 99)), 4),
         "cpu_us_per_observation": round(1e6 * spent_s / max(1, len(acked)), 1),
+        "robots_cpu_us_per_observation": round(1e6 * sum(process["cpu_s"] for process in said) / max(1, len(acked)), 1),
         "problems": problems,
     }
     if postgres is not None:
