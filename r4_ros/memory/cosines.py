@@ -143,11 +143,15 @@ class UnitVectors:
         time.
         """
         vectors = np.ascontiguousarray(vectors, np.float32)
-        if rows is not None and len(rows) <= _DIRECT and not all(_key(v, threshold) in self._known for v in vectors):
+        if rows is not None and len(rows) <= _DIRECT and not self.remembers(vectors, threshold):
             cosines = self.best_dots(vectors, rows)
             kept = cosines >= threshold
             return rows[kept], cosines[kept]
         return _joined(self._hits(vectors, threshold))
+
+    def remembers(self, vectors: Float32Array, threshold: float) -> bool:
+        """Whether it is known of each of these vectors [n, d] which rows are that near to it."""
+        return all(_key(vector, threshold) in self._known for vector in vectors)
 
     def may_exceed(self, vectors: Float32Array, threshold: float, count: int) -> bool:
         """Whether it seems that more than ``count`` rows have a best cosine of at least the threshold."""

@@ -28,7 +28,9 @@ _FEW = 4096
 """With so few entries, all are looked at."""
 _MANY = 16_384
 """Up to so many candidates are looked at at once; of more, the likeliest first."""
-_FIRST, _FIRST_PART = 1024, 64
+_LEAST_RATED, _MOST_RATED = 1024, 65_536
+"""From so many candidates on to so many the likeliest are looked at first; of more, the likeliest of all are sought."""
+_FIRST_PART, _PART_GROWTH, _SAMPLE = 32, 4, 256
 _GROWTH = 8
 _FEW_PLACES = 256
 """Around so many places, things are looked for place by place."""
@@ -123,13 +125,15 @@ class Gatherer:
             yield Gathered(meant if query.entry_ids else self._closed(query, scope, told, meant), Counted.SEMANTIC)
             return
         narrowed, by_time = self._narrowed(query, scene, scope)
+        ranks = query.order == Order.SCORE and self._semantic.ranks(query)
         if narrowed is None or len(narrowed) > _MANY:
             if self._semantic.asks(query):
                 fitting = self._semantic.all_fitting(query, told)
                 if fitting is not None:
                     yield from self._of_fitting(query, scope, told, fitting)
                     return
-                for meant in self._ranked(query, scope, told) if query.order == Order.SCORE else ():
+                many = narrowed is None or len(narrowed) > _MOST_RATED
+                for meant in self._ranked(query, scope, told) if ranks and many else ():
                     yield Gathered(meant, Counted.SEMANTIC if meant.bound == 0 else Counted.NOTHING)
             elif query.order == Order.LAST_SEEN and not query.spatial:
                 yield from self._newest(query, scope, told)
@@ -138,13 +142,29 @@ class Gatherer:
             meant = self._semantic.filter(query, slots, told)
             yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
             return
-        meant = self._semantic.filter(query, scope.of(self._index, np.sort(narrowed)), told)
-        yield Gathered(self._with_others(query, scope, told, meant), Counted.RESULT if by_time else Counted.SPATIAL)
+        slots, counted = scope.of(self._index, np.sort(narrowed)), Counted.RESULT if by_time else Counted.SPATIAL
+        if ranks and len(slots) >= _LEAST_RATED:
+            for meant in self._rated(query, scope, told, slots):
+                yield Gathered(meant, counted if meant.bound == 0 else Counted.NOTHING)
+            return
+        meant = self._semantic.filter(query, slots, told)
+        yield Gathered(self._with_others(query, scope, told, meant), counted)
+
+    def _rated(self, query: Query, scope: Scope, told: Told, slots: Slots) -> Iterator[Meant]:
+        """What fits best of some slots, in growing numbers; at last all that fits."""
+        most = self._semantic.at_most(query, slots, told)
+        slots, most = slots[most > 0], most[most > 0]
+        order, size = np.argsort(-most, kind="stable"), _first_part(query)
+        while _PART_GROWTH * size < len(order):
+            part = self._semantic.filter(query, np.sort(slots[order[:size]]), told)
+            yield self._with_others(query, scope, told, replace(part, bound=float(most[order[size]])))
+            size *= _PART_GROWTH
+        yield self._with_others(query, scope, told, self._semantic.filter(query, slots, told))
 
     def _of_fitting(self, query: Query, scope: Scope, told: Told, fitting: Meant) -> Iterator[Gathered]:
         """What fits in the scope, of all that fits: the best first where that is much."""
         meant = fitting.of(scope.of(self._index, fitting.slots))
-        if query.order == Order.SCORE and len(meant.slots) > min(_MANY, _GROWTH * _first_part(query)):
+        if query.order == Order.SCORE and len(meant.slots) > _PART_GROWTH * _first_part(query):
             for part in self._parts(query, scope, told, meant):
                 yield Gathered(part, Counted.NOTHING)
         yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
@@ -195,11 +215,11 @@ class Gatherer:
         """Whether any entry in the scope fits by its meaning, wherever and whenever."""
         if self._semantic.asks(query):
             fitting = self._semantic.all_fitting(query, told)
-            best = self._semantic.best(query, _FIRST, told) if fitting is None else fitting
-            if len(scope.of(self._index, best.slots)) or best.bound == 0:
-                return bool(len(scope.of(self._index, best.slots)))
+            if fitting is not None:
+                return bool(len(scope.of(self._index, fitting.slots)))
         every = scope.of(self._index, np.arange(self._index.entries.rows))
-        return bool(len(self._semantic.filter(query, every, told).slots))
+        some = every[:: len(every) // _SAMPLE + 1]  # where much fits, some of these do
+        return any(len(self._semantic.filter(query, slots, told).slots) for slots in (some, every))
 
     def _within(self, bounds: Bounds, narrow: Narrow) -> Slots:
         if len(bounds.low) == 1:
@@ -209,7 +229,7 @@ class Gatherer:
 
     def _ranked(self, query: Query, scope: Scope, told: Told) -> Iterator[Meant]:
         """What fits best of all entries in the scope, in growing numbers while that leaves some out."""
-        count = max(_FIRST, _GROWTH * query.limit)
+        count = 2 * _first_part(query)
         while count < len(self._index.descriptions.texts):
             best = self._semantic.best(query, count, told)
             best = best.of(scope.of(self._index, best.slots))
@@ -225,7 +245,7 @@ class Gatherer:
             part = np.sort(order[:size])
             bound = max(meant.bound, float(meant.scores[order[size]]))
             yield self._with_others(query, scope, told, Meant(meant.slots[part], meant.scores[part], bound))
-            size *= _GROWTH
+            size *= _PART_GROWTH
 
     def _closed(self, query: Query, scope: Scope, told: Told, meant: Meant) -> Meant:
         """All that fits, and whatever may be one thing with it though its own words don't fit."""

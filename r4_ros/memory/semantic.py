@@ -83,6 +83,10 @@ class SemanticKey:
         """Whether a label or a text is asked for, so that what fits can be found without reading all entries."""
         return bool(query.labels or query.text)
 
+    def ranks(self, query: Query) -> bool:
+        """Whether what is asked for fits some entries better than others, by their vectors."""
+        return self.asks(query) and self._embedder is not None
+
     def all_fitting(self, query: Query, told: Told = NOTHING_TOLD) -> Meant | None:
         """All entries that fit and that answers may name; None where so many do that it is better to look at some."""
         index = self._index
@@ -106,6 +110,22 @@ class SemanticKey:
             return Meant(slots, np.ones(len(slots)))
         codes = self._index.entries["description"][slots]
         return self._scored(query, slots, self._label_fits(query), self._description_fits(query, codes), told)
+
+    def at_most(self, query: Query, slots: Slots, told: Told = NOTHING_TOLD) -> FloatArray:
+        """What each of the slots scores at most, 0 where it doesn't fit: as remembered, or by rough cosines."""
+        assert self._embedder is not None
+        self._complete()
+        index, model, asked, least = self._index, self._embedder.name, self._asked(query), self._config.match_similarity
+        labels, codes = index.entries["label"][slots], index.entries["description"][slots]
+        if index.descriptions.remembers(model, asked, least):
+            most = self._description_fits(query).of(codes, len(index.descriptions.texts))
+        else:
+            rated = [index.descriptions.roughly(model, vector, codes) for vector in asked]
+            most = np.max([rough.astype(float) + wrong for rough, wrong in rated], axis=0)
+            most = np.where(most < least, 0.0, np.minimum(most, 1.0))
+        most = np.maximum(most, self._label_fits(query).of(labels, len(index.labels.texts)))
+        most[np.isin(slots, self._so_named(query, told))] = 1.0
+        return most
 
     def _allowed(self, query: Query, slots: Slots, told: Told) -> Slots:
         """Those of the slots with the asked attributes, and no unwanted label."""

@@ -30,6 +30,8 @@ class TextVectors:
         self._folded = 0
         self._same_word: dict[str, list[int]] = {}
         self._alike: dict[tuple[str, str, float], tuple[int, list[int]]] = {}
+        self._like: dict[tuple[int, float], list[int]] = {}
+        self._like_of = (0, 0)
         self._expected: list[CodeArray] = []
         self._is_ordered = False
 
@@ -147,12 +149,20 @@ class TextVectors:
 
     def all_like(self, codes: CodeArray, threshold: float) -> CodeArray:
         """The codes of all texts that are like any of these, themselves included."""
+        known = len(self.texts), sum(len(model.vectors) for model in self._models.values())
+        if self._like_of != known or len(self._like) >= _MOST_KEPT:
+            self._like_of, self._like = known, {}
         like: set[int] = set()
         for code in codes.tolist():
-            vectors = ((model, self.vector(model, code)) for model in self._models)
-            known = next((Embedding(model, vector) for model, vector in vectors if vector is not None), None)
-            like |= {*self.all_alike(self.texts[code], known, threshold)}
+            if (code, threshold) not in self._like:
+                self._like[code, threshold] = self._all_like(code, threshold)
+            like.update(self._like[code, threshold])
         return np.array(sorted(like), np.int64)
+
+    def _all_like(self, code: int, threshold: float) -> list[int]:
+        vectors = ((model, self.vector(model, code)) for model in self._models)
+        known = next((Embedding(model, vector) for model, vector in vectors if vector is not None), None)
+        return self.all_alike(self.texts[code], known, threshold)
 
     def complete(self, embedder: Embedder) -> None:
         """Embed the texts that lack a vector of this model."""
@@ -205,6 +215,11 @@ class TextVectors:
         rows = None if codes is None else known.rows_among(codes)
         rows, cosines = known.vectors.above(vectors, threshold, rows)
         return known.codes_of(rows), cosines
+
+    def remembers(self, model: str, vectors: Float32Array, threshold: float) -> bool:
+        """Whether ``above`` was asked about all texts with these vectors, so that it looks up what it found."""
+        known = self._models.get(model)
+        return known is not None and known.vectors.remembers(vectors, threshold)
 
     def may_exceed(self, model: str, vectors: Float32Array, threshold: float, count: int) -> bool:
         """Whether it seems that the best cosine of more than ``count`` texts is at least the threshold."""

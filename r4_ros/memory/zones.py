@@ -213,15 +213,9 @@ class Zones:
 
         Times and agents are exact; the others may have touched the box at any time.
         """
-        sides, times = narrow.most_sides(), narrow.most_times()
-        fit = _none_exceeds(self._least_times, times[:, None])
+        sides, fit = narrow.most_sides(), self._fit(narrow)
         if sides is not None:
             fit &= _none_exceeds(self._least_sides, sides[:, None])
-        if narrow.agents is not None:
-            wanted: Mask = np.zeros(len(fit), np.bool_)
-            for agent in narrow.agents:
-                wanted |= (self._least_agent <= agent) & (self._most_agent >= agent)
-            fit &= wanted
         zones = np.flatnonzero(fit)
         if sides is None:
             slots = self._rows(zones, None, narrow)
@@ -232,12 +226,22 @@ class Zones:
         sure = self._rows(zones[inside], None, narrow) if inside.any() else np.zeros(0, np.int64)
         return np.concatenate([sure, self._rows(zones[~inside], sides, narrow)]), len(sure)
 
+    def _fit(self, narrow: Narrow) -> Mask:
+        """Which zones may hold something of that time and those agents."""
+        fit = _none_exceeds(self._least_times, narrow.most_times()[:, None])
+        if narrow.agents is not None:
+            wanted: Mask = np.zeros(len(fit), np.bool_)
+            for agent in narrow.agents:
+                wanted |= (self._least_agent <= agent) & (self._most_agent >= agent)
+            fit &= wanted
+        return fit
+
     def touching(self, low: FloatArray, high: FloatArray, narrow: Narrow) -> Slots:
         """The slots of which some were at a place touching any of some boxes [n, 3], ascending; each box is small."""
         most = -_sides(low, high)[_OPPOSITE]
-        fit = _none_exceeds(self._least_sides[:, None], most[:, :, None])
-        fit &= _none_exceeds(self._least_times, narrow.most_times()[:, None])
-        boxes, zones = np.nonzero(fit)
+        some = np.flatnonzero(self._fit(narrow))
+        boxes, zones = np.nonzero(_none_exceeds(self._least_sides[:, None, some], most[:, :, None]))
+        zones = some[zones]
         found = [np.zeros(0, np.int64)]
         for i in range(0, len(zones), _AT_ONCE):
             part = slice(i, i + _AT_ONCE)

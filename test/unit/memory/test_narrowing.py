@@ -24,7 +24,7 @@ from r4_ros.core.model import (
     TemporalConstraint,
     TemporalKind,
 )
-from r4_ros.memory import gather, moments, relations
+from r4_ros.memory import cosines, gather, moments, relations
 from r4_ros.memory import index as index_module
 from r4_ros.memory import spatial as spatial_module
 from r4_ros.memory.library import Library, open_library
@@ -50,11 +50,15 @@ class Words:
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["embedder", "words only"])
+@pytest.fixture(scope="module", params=["embedder", "rough cosines", "words only"])
 def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     path = tmp_path_factory.mktemp("narrowing") / "memory.db"
-    with open_library(path, MemoryConfig(writer_silence_s=0.0), Words() if request.param else None) as opened:
-        yield opened
+    embedder = None if request.param == "words only" else Words()
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "rough cosines":
+            patch.setattr(cosines, "BYTES_FROM", 4)
+        with open_library(path, MemoryConfig(writer_silence_s=0.0), embedder) as opened:
+            yield opened
 
 
 def fill(library: Library, make_robot: Any, thing: Any) -> None:
@@ -188,8 +192,10 @@ def test_narrowed_or_not_the_same_is_found(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gather, "_FEW", 0)
         patch.setattr(gather, "_MANY", many)
-        patch.setattr(gather, "_FIRST", 3)
+        patch.setattr(gather, "_LEAST_RATED", 0)
+        patch.setattr(gather, "_MOST_RATED", 2 * many)
         patch.setattr(gather, "_FIRST_PART", 2)
+        patch.setattr(gather, "_PART_GROWTH", 2)
         patch.setattr(gather, "_GROWTH", 2)
         patch.setattr(gather, "_FEW_PLACES", 3)
         patch.setattr(moments, "_MOST_STEPS", 2)
@@ -242,7 +248,7 @@ def test_the_newest_of_a_thing_speaks_whoevers_words_it_was_found_by(
             else:
                 assert bool(whole) is not carried, n
             with pytest.MonkeyPatch.context() as patch:
-                for name, value in {"_FEW": 0, "_FIRST": 3, "_FIRST_PART": 1, "_MANY": 1}.items():
+                for name, value in {"_FEW": 0, "_LEAST_RATED": 0, "_FIRST_PART": 1, "_MANY": 1}.items():
                     patch.setattr(gather, name, value)
                 assert library.retrieve(query).entries == whole, n
         named = library.retrieve(Query(entry_ids=(old.entry_id,))).entries
