@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from r4_ros.core.errors import UnknownEntry
@@ -14,9 +15,11 @@ from r4_ros.memory.stored_words import StoredCrop
 class Attachable(Correctable):
     """What a library needs for them; it sets these fields itself."""
 
-    def _described(self, frame: Frame, frame_id: int) -> Receipt:
-        """A known frame came again: take over the descriptions that it lacked, if it has any."""
+    def _described(self, frame: Frame, frame_id: int, known: Mapping[int, str]) -> Receipt:
+        """A known frame came again: take over the descriptions that it lacked, if it has any. ``known``: by index."""
         receipt = Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)
+        if all(o.description in ("", known.get(o.index, o.description)) for o in frame.observations):
+            return receipt
         change = late_descriptions(frame, frame_id, self._store, self._index, self._cache, self._revision + 1)
         if change is None:
             return receipt

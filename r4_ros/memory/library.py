@@ -180,11 +180,11 @@ class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
                 return Receipt(frame.agent_id, frame.writer, frame.sequence, self._revision, 0)  # it was known once
             where = (frame.agent_id, admission.session.session, frame.camera, frame.stamp_ns)
             known = None if admission.newest else self._store.find_frame(*where)
-            frame_id, indices = known or (self._next_frame, frozenset())
+            frame_id, indices = known or (self._next_frame, {})
             told = (o for o in frame.observations if not o.is_hidden_entry)  # that a place is hidden changes nothing
             observations = sorted((o for o in told if o.index not in indices), key=lambda o: o.index)
             if known and not observations:
-                return self._described(frame, frame_id)
+                return self._described(frame, *known)
             observations, pictures = without_pictures(observations)
             settled = self._settle(frame, admission)
             change = self._ingest.prepare(frame, admission, frame_id, observations, self._revision + 1)
@@ -220,6 +220,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
         if not change.known:
             self._next_frame += 1
             self._map_frames[f.map_id] = f.map_frame
+            self._trails.took(f)
             self._cover(f)
         self._ingest.applied(change)
         shown, removed, events = told(change, self._said.is_hidden)

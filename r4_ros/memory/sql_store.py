@@ -35,6 +35,9 @@ ABSENCE = """INSERT INTO found_absent VALUES (?, ?, ?, ?, ?) ON CONFLICT(slot, o
     DO UPDATE SET count = excluded.count, enough = excluded.enough"""
 _MOST_GATHERED = 64
 """Frames of one transaction that are written at once."""
+_FIND = """SELECT f.frame_id, o.idx, o.description FROM session s JOIN frame f USING(session_no)
+    JOIN stream t USING(stream_id) LEFT JOIN observation o USING(frame_id)
+    WHERE s.agent_id = ? AND s.session = ? AND f.stamp_ns = ? AND t.camera = ?"""
 _TRAIL = """SELECT f.stamp_ns, s.map_id, s.map_frame, f.anchor_id, f.sensor_in_anchor, f.base_in_sensor
     FROM frame f JOIN stream s USING(stream_id) WHERE f.session_no = ? AND """
 
@@ -164,18 +167,12 @@ class SqlStore(SqlUpkeep):
         [(newest,)] = self._file.execute("SELECT max(frame_id) FROM frame")
         return (newest or 0) + 1
 
-    def find_frame(self, agent_id: str, session: int, camera: str, stamp_ns: int) -> tuple[int, frozenset[int]] | None:
-        """Id and the observation indices of a known frame; None: unknown."""
-        rows = self._file.execute(
-            "SELECT frame_id FROM frame JOIN stream USING(stream_id) "
-            "WHERE session_no = ? AND stamp_ns = ? AND camera = ?",
-            (self._frames.session_number(agent_id, session), stamp_ns, camera),
-        )
+    def find_frame(self, agent_id: str, session: int, camera: str, stamp_ns: int) -> tuple[int, dict[int, str]] | None:
+        """Id of a known frame, and by index how each of its observations is described; None: unknown."""
+        rows = self._file.execute(_FIND, (agent_id, session, stamp_ns, camera))
         if not rows:
             return None
-        [(frame_id,)] = rows
-        indices = self._file.execute("SELECT idx FROM observation WHERE frame_id = ?", (frame_id,))
-        return int(frame_id), frozenset(row[0] for row in indices)
+        return int(rows[0][0]), {index: description for _, index, description in rows if index is not None}
 
     def observation_ids(self) -> Iterator[str]:
         """Ids of all observations, in the order in which they were stored."""

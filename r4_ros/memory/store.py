@@ -298,8 +298,8 @@ class MemoryStore(StoreUpkeep, Protocol):
     def next_frame_id(self) -> int:
         """An id that no frame has."""
 
-    def find_frame(self, agent_id: str, session: int, camera: str, stamp_ns: int) -> tuple[int, frozenset[int]] | None:
-        """Id and the observation indices of a known frame; None: unknown."""
+    def find_frame(self, agent_id: str, session: int, camera: str, stamp_ns: int) -> tuple[int, dict[int, str]] | None:
+        """Id of a known frame, and by index how each of its observations is described; None: unknown."""
 
     def observation_ids(self) -> Iterator[str]:
         """Ids of all observations, in the order in which they were stored."""

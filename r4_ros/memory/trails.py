@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from r4_ros.core.geometry import interpolate
+from r4_ros.core.geometry import compose, interpolate
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import TrailPoint
 from r4_ros.memory.anchor_records import TrailRecord
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.codec import single_pose
 from r4_ros.memory.sessions import Sessions
-from r4_ros.memory.store import MemoryStore
+from r4_ros.memory.store import MemoryStore, StoredFrame
 
 _LONGEST_GAP_NS = nanoseconds(10.0)
 
@@ -18,6 +19,14 @@ class Trails:
 
     def __init__(self, store: MemoryStore, sessions: Sessions, anchors: AnchorBook) -> None:
         self._store, self._sessions, self._anchors = store, sessions, anchors
+        self._newest: dict[tuple[str, int], StoredFrame] = {}
+
+    def took(self, frame: StoredFrame) -> None:
+        """A frame was stored: where agents are now is asked often."""
+        key = (frame.agent_id, frame.session)
+        newest = self._newest.get(key)
+        if newest is None or newest.stamp_ns < frame.stamp_ns:
+            self._newest[key] = frame
 
     def between(self, agent_id: str, start_ns: int, end_ns: int) -> list[TrailPoint]:
         """The poses in [start, end), session after session, oldest first."""
@@ -37,6 +46,9 @@ class Trails:
         for session in reversed(self._sessions.of(agent_id)):
             if session.first_ns > stamp_ns:
                 continue
+            newest = self._newest.get((agent_id, session.session))
+            if newest is not None and newest.stamp_ns == stamp_ns:
+                return self._point(agent_id, _record(newest))
             before, after = self._store.trail_around(agent_id, session.session, stamp_ns)
             if before is None:
                 continue
@@ -53,3 +65,9 @@ class Trails:
     def _point(self, agent_id: str, record: TrailRecord) -> TrailPoint:
         pose = self._anchors.in_map(record.anchor_id, record.base_in_anchor)
         return TrailPoint(agent_id, record.stamp_ns, record.map_id, pose)
+
+
+def _record(frame: StoredFrame) -> TrailRecord:
+    """What the store gives of the frame, whose poses are rounded there."""
+    base = compose(single_pose(frame.sensor_in_anchor), single_pose(frame.base_in_sensor))
+    return TrailRecord(frame.stamp_ns, frame.map_id, frame.map_frame, frame.anchor_id, base)

@@ -11,6 +11,8 @@ from typing import Any
 from r4_ros.core.errors import InvalidArgument, NotPermitted
 from r4_ros.core.model import PlacedEntry, Receipt
 
+WAITING_FRAMES = 200
+"""Of one agent; as many as its robot keeps to send again."""
 BURST_S = 2.0
 """What an agent didn't use of its rate it may catch up on, for so long."""
 

@@ -26,7 +26,7 @@ from r4_ros.nodes.base import Job, run
 from r4_ros.nodes.convert_corrections import correction_from_request
 from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
 from r4_ros.nodes.diagnostics import Report
-from r4_ros.nodes.intake import Intake, net_change
+from r4_ros.nodes.intake import WAITING_FRAMES, Intake, net_change
 from r4_ros.nodes.markers import memory_markers
 from r4_ros.nodes.paths import ros_home, snapshot_path
 from r4_ros.nodes.polling import POLL_S
@@ -37,8 +37,6 @@ from r4_ros.nodes.worker import Worker
 ENTRIES_PERIOD_S = 1.0
 ENTRIES_SHARE = 10
 HISTORY_PERIOD_S, HISTORY_TIME_S = 1.0, 0.03
-WAITING_FRAMES = 200
-"""Of one agent; as many as its robot keeps to send again."""
 WAITING_PERIOD_S = 0.1
 TRAIL_NS = 600 * NS_PER_S
 """How much of each agent's trail the markers show."""
@@ -100,7 +98,7 @@ class MemoryNode(Syncing):
         for agent, prefix in self._served_agents():
             topic = f"{prefix}perception/observations"
             hear = partial(self._on_observations, agent if prefix else "")
-            self.hear(msg.ObservationArray, topic, hear, qos.OBSERVATIONS, POLL_S)
+            self.hear(msg.ObservationArray, topic, hear, qos.OBSERVATIONS, POLL_S, raw=True)
             self.hear_corrections(agent, prefix)
             if prefix:
                 self.hear(msg.Episode, f"{prefix}memory/episodes", partial(self._on_episode, agent), qos.EVENTS)
@@ -128,9 +126,9 @@ class MemoryNode(Syncing):
 
     # Writing.
 
-    def _on_observations(self, agent: str, message: Any) -> None:
+    def _on_observations(self, agent: str, data: bytes) -> None:
         self.counts.add("frames")
-        if not self._intake.offer(agent, (agent, message)):
+        if not self._intake.offer(agent, data):
             self.counts.add("frames_dropped")
         self._offer_storing()
 
@@ -334,7 +332,9 @@ class MemoryNode(Syncing):
 
     def _publish_entries(self) -> None:
         revision = self.library.revision
-        if revision != self._published_revision:
+        if not self._entries.get_subscription_count():
+            self._published_revision = -1  # for who comes next
+        elif revision != self._published_revision:
             self._entries.publish(self._entries_message(self._near_entries(), (), revision, from_revision=0))
             self._published_revision = revision
 
@@ -383,6 +383,7 @@ class MemoryNode(Syncing):
             {
                 "revision": self.library.revision,
                 "waiting": self._intake.pending + self._writer.pending,
+                "unreadable": self._frames.unreadable,
                 "unsettled": ", ".join(self.library.unsettled()),
                 **self.sync_values(),
             },

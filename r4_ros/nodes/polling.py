@@ -64,14 +64,20 @@ class Polling(R4Node[MemoryConfig]):
                 self.every(period_s, partial(self._poll, period_s))
 
     def hear(
-        self, kind: Any, topic: str, callback: Callable[[Any], None], qos: QoSProfile, period_s: float = SELDOM_S
+        self,
+        kind: Any,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoSProfile,
+        period_s: float = SELDOM_S,
+        raw: bool = False,
     ) -> None:
-        """Listen to a topic of an agent; ``period_s``: how often it is looked at."""
+        """Listen to a topic of an agent; ``period_s``: how often it is looked at; ``raw``: messages as bytes."""
         if len(self.config.agents) <= WAITED_FOR:
-            self.subscribe(kind, topic, callback, qos)
+            self.subscribe(kind, topic, callback, qos, raw)
             return
         none = SubscriptionEventCallbacks(use_default_callbacks=False)
-        group = {"event_callbacks": none, "callback_group": self._not_waited_for}
+        group = {"event_callbacks": none, "callback_group": self._not_waited_for, "raw": raw}
         made = self.create_subscription(kind, topic, callback, qos, **group)
         self._polled[period_s].append((made, self.guarded(callback, topic, only_active=True)))
         self.keep(made, self._stop_hearing)

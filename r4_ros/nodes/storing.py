@@ -6,6 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import scipy.optimize  # noqa: F401  the memory needs it for the first frame, which would wait for it
+from rclpy.serialization import deserialize_message
+
+from r4_ros import msg
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import FrameRefused, InvalidArgument, NotPermitted, StoreOutdated, WriterRefused
 from r4_ros.memory.library import Library
@@ -25,26 +29,40 @@ class Storing:
     ) -> None:
         self._intake, self._library, self._anew, self._config = intake, library, anew, config
         self._must_open = ""
+        self.unreadable = 0
 
     def store(self) -> list[Stored]:
         """Store frames that wait; on return what became of each is final."""
-        first = self._intake.take()
+        first = self._next()
         if first is None:
             return []
-        taken = [first[1]]
+        taken = [first]
         if self._must_open or not self._intake.pending:
             return self._one_by_one(taken)
         until, done = time.monotonic() + TOGETHER_S, list[Stored]()
         try:
             with self._library().together():
-                done.append(self._stored(*taken[0]))
-                while len(taken) < TOGETHER_FRAMES and time.monotonic() < until and (one := self._intake.take()):
-                    taken.append(one[1])
-                    done.append(self._stored(*taken[-1]))
+                done.append(self._stored(*first))
+                while len(taken) < TOGETHER_FRAMES and time.monotonic() < until and (one := self._next()):
+                    taken.append(one)
+                    done.append(self._stored(*one))
         except Exception as error:  # nothing of it is stored, but the memory knows of some of it
             self._must_open = str(error)
             return self._one_by_one(taken)
         return done
+
+    def _next(self) -> tuple[str, Any] | None:
+        """Whose frame is next, and the frame: it waited as bytes, since reading them is most of what it costs."""
+        while (waited := self._intake.take()) is not None:
+            try:
+                return waited[0], self._read(waited[1])
+            except Exception:
+                self.unreadable += 1
+        return None
+
+    @staticmethod
+    def _read(data: bytes) -> Any:
+        return deserialize_message(data, msg.ObservationArray)
 
     def _one_by_one(self, taken: list[tuple[str, Any]]) -> list[Stored]:
         if self._must_open:

@@ -188,7 +188,7 @@ def test_whole_records_come_back_as_they_were(open_store: OpenStore) -> None:
         assert opened.events() == [event("e1", 0, 5, 4, 5)]
         assert opened.sessions() == [first.session] and opened.writers() == [first.frame.writer]
         assert opened.revision() == 1 and opened.next_frame_id() == 2
-        assert opened.find_frame("r1", 0, "front", 5) == (1, frozenset({0}))
+        assert opened.find_frame("r1", 0, "front", 5) == (1, {0: ""})
         assert opened.find_frame("r1", 0, "back", 5) is None
         f = first.frame
         assert list(opened.views()) == [StoredView(1, "r1", "front", "home", 5, 5, 0, f.sensor_in_anchor, f.view)]
@@ -332,7 +332,7 @@ def test_a_frame_is_stored_once(store: MemoryStore) -> None:
         store.write_frame(change(2, 5))
     again = change(1, 5, known=True, observations=((Observation(3, "x", Box(Pose(), (1, 1, 1))), None),))
     store.write_frame(again)
-    assert store.find_frame("r1", 0, "front", 5) == (1, frozenset({3}))
+    assert store.find_frame("r1", 0, "front", 5) == (1, {3: ""})
     assert list(store.observation_ids()) == [observation_id("r1", 0, "front", 5, 3)]
 
 

@@ -72,12 +72,13 @@ def frames(memory: Memory, intake: Intake, monkeypatch: pytest.MonkeyPatch) -> S
         return Stored(number, number, memory.ingest(number))
 
     monkeypatch.setattr(made, "_stored", stored)
+    monkeypatch.setattr(made, "_read", int)
     return made
 
 
 def offer(intake: Intake, *numbers: int) -> None:
     for number in numbers:
-        intake.offer("a", ("a", number))
+        intake.offer("a", number)
 
 
 def failed(done: list[Stored]) -> list[int]:
@@ -127,6 +128,12 @@ def test_while_it_cannot_be_read_all_is_refused_and_tried_once_each_time(
     offer(intake, 1, 2)
     assert failed(frames.store()) == [] or intake.pending
     assert failed(frames.store()) == [] and memory.known == [1, 2] and memory.opened == 1
+
+
+def test_what_cannot_be_read_is_counted_and_harms_no_other(memory: Memory, intake: Intake, frames: Storing) -> None:
+    for waits in ("1", "no number", "3"):
+        intake.offer("a", waits)
+    assert failed(frames.store()) == [] and memory.stored == [1, 3] and frames.unreadable == 1 and memory.opened == 0
 
 
 def test_one_that_is_outdated_is_read_anew_with_the_next_frame(memory: Memory, intake: Intake, frames: Storing) -> None:
