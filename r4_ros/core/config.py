@@ -189,6 +189,7 @@ class MemoryConfig:
         "normal", "normal: survives kill -9; full: also power loss (an fsync a commit)", choices=("normal", "full")
     )
     regions_file: str = param("", "YAML with named polygons of the map; empty: none")
+    maps_file: str = param("", "YAML that says where agents' maps lie in common ones; empty: none")
     embedder: str = param("minilm", "text embedder for queries, the same as in perception")
     epsilon_min_m: float = param(0.3, "association distance, lower limit", unit="m", low=0.0)
     epsilon_max_m: float = param(1.0, "association distance, upper limit", unit="m", low=0.0)
@@ -228,7 +229,7 @@ class MemoryConfig:
         low=0.0,
     )
     allow_corrections: bool = param(
-        False, "serve memory/correct: rename, merge, split, pin, forget and undo for entries of the agents served"
+        False, "serve memory/correct (rename, merge, split, pin, forget, undo) and memory/align for the agents served"
     )
     forget_gap_s: float = param(
         600.0, "a forgotten thing not seen for so long is new when it is seen", unit="s", low=0.0

@@ -84,6 +84,13 @@ def quat_from_yaw(yaw: float) -> Quat:
     return 0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)
 
 
+def quat_from_rpy(roll: float, pitch: float, yaw: float) -> Quat:
+    """Rotation about the fixed axes x, then y, then z, rad (REP-103)."""
+    about_x = math.sin(roll / 2), 0.0, 0.0, math.cos(roll / 2)
+    about_y = 0.0, math.sin(pitch / 2), 0.0, math.cos(pitch / 2)
+    return normalized(quat_multiply(quat_from_yaw(yaw), quat_multiply(about_y, about_x)))
+
+
 def yaw_of(q: Quat) -> float:
     """Heading of the rotated x axis in the horizontal plane, rad, counter-clockwise from +x."""
     x, y, z, w = q

@@ -1,4 +1,8 @@
-"""The anchors in memory: which one a frame hangs on, and where everything on them stands in the map."""
+"""The anchors in memory: which one a frame hangs on, and where everything on them stands.
+
+They are kept in their agent's own map, in which its SLAM works and its things are told apart. Queries see everything in
+*common* coordinates: those of the map that the own map is aligned with, else its own ones.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.core.alignments import Alignments
 from r4_ros.core.anchors import is_due, sensor_in_anchor
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import compose, inverse, rotation_angle, rotation_matrix
@@ -29,8 +34,11 @@ _Stream = tuple[str, str, int, str]
 class AnchorBook:
     """All anchors by id (0, 1, 2 ...), with columns for placing, or moving, many at once."""
 
-    def __init__(self, config: MemoryConfig, anchors: Iterable[AnchorRecord] = ()) -> None:
+    def __init__(
+        self, config: MemoryConfig, anchors: Iterable[AnchorRecord] = (), alignments: Alignments | None = None
+    ) -> None:
         self._config = config
+        self.alignments = alignments or Alignments()
         self.moves = 0  # how often anchors were moved
         self._anchors: list[Anchor] = []
         self._inverse: dict[int, Pose] = {}
@@ -40,9 +48,14 @@ class AnchorBook:
             position=(np.float64, 3),
             orientation=(np.float64, 4),
             path=(np.float64, 7),
+            common_rotation=(np.float64, 9),
+            common_position=(np.float64, 3),
             stamp=(np.int64, 0),
             kind=(np.int32, 0),
+            owner=(np.int32, 0),
         )
+        self.owners: list[tuple[str, str]] = []
+        """Agents and their maps, by number."""
         self.kinds: list[tuple[str, bool]] = []
         """Of anchors, by number: their map, and whether they have odometry."""
         for record in anchors:
@@ -66,6 +79,12 @@ class AnchorBook:
         columns["position"][number], columns["orientation"][number] = pose.position, pose.orientation
         columns["path"][number] = (*anchor.in_path.position, *anchor.in_path.orientation)
         columns["stamp"][number], columns["kind"][number] = anchor.stamp_ns, self._kind(anchor)
+        columns["owner"][number] = self._owner(anchor)
+        if self.alignments:
+            self._place_common([number])
+        else:
+            columns["common_rotation"][number] = columns["rotation"][number]
+            columns["common_position"][number] = pose.position
         stream = (anchor.agent_id, record.camera, anchor.session, anchor.map_id)
         insort(self._streams.setdefault(stream, []), (anchor.stamp_ns, number))
 
@@ -82,10 +101,33 @@ class AnchorBook:
             self.kinds.append(kind)
         return self.kinds.index(kind)
 
+    def _owner(self, anchor: Anchor) -> int:
+        owner = (anchor.agent_id, anchor.map_id)
+        if owner not in self.owners:
+            self.owners.append(owner)
+        return self.owners.index(owner)
+
+    def _place_common(self, numbers: Sequence[int]) -> None:
+        """Write where anchors stand in common coordinates."""
+        columns = self._columns
+        if not self.alignments:
+            columns["common_rotation"][numbers] = columns["rotation"][numbers]
+            columns["common_position"][numbers] = columns["position"][numbers]
+            return
+        for number in numbers:
+            pose = self.common_pose(number)
+            columns["common_rotation"][number] = rotation_matrix(pose.orientation).ravel()
+            columns["common_position"][number] = pose.position
+
     @property
     def rotations(self) -> FloatArray:
         """Of all anchors in their maps, [n, 3, 3]."""
         return self._columns["rotation"].reshape(-1, 3, 3)
+
+    @property
+    def common_rotations(self) -> FloatArray:
+        """Of all anchors in common coordinates, [n, 3, 3]."""
+        return self._columns["common_rotation"].reshape(-1, 3, 3)
 
     @property
     def translations(self) -> FloatArray:
@@ -140,16 +182,28 @@ class AnchorBook:
             other._anchors[anchor.anchor_id] = anchor
         numbers = [anchor.anchor_id for anchor in anchors]
         poses = PoseArray.of([anchor.pose_in_map for anchor in anchors])
-        columns = other._columns = self._columns.with_own("rotation", "position", "orientation")
+        names = ("rotation", "position", "orientation", "common_rotation", "common_position")
+        columns = other._columns = self._columns.with_own(*names)
         columns["rotation"][numbers] = poses.rotations().reshape(-1, 9)
         columns["position"][numbers], columns["orientation"][numbers] = poses.positions, poses.orientations
+        other._place_common(numbers)
         return other
+
+    def aligned(self, alignments: Alignments) -> tuple[AnchorBook, npt.NDArray[np.bool_]]:
+        """A book with these alignments, and which anchors (by id) stand elsewhere in it; this one stays as it is."""
+        other = copy.copy(self)
+        other.alignments = alignments
+        other._columns = self._columns.with_own("common_rotation", "common_position")
+        differ = [self.alignments.of(*owner) != alignments.of(*owner) for owner in self.owners]
+        moved = np.array([*differ, False], np.bool_)[self._columns["owner"]]
+        other._place_common(np.flatnonzero(moved).tolist())
+        return other, moved
 
     def take(self, other: AnchorBook) -> None:
         """Be as the other book, which was made of this one."""
         self.moves += 1
         self._anchors, self._inverse = other._anchors, other._inverse
-        self._columns = other._columns
+        self._columns, self.alignments = other._columns, other.alignments
 
     def latest(self, agent_id: str, map_id: str, stamp_ns: int) -> Anchor | None:
         """The agent's latest anchor in a map not after a stamp, of any camera."""
@@ -161,8 +215,33 @@ class AnchorBook:
         return self._anchors[max(found)[1]] if found else None
 
     def in_map(self, anchor_id: int, pose: Pose) -> Pose:
-        """A pose on an anchor, in the map."""
+        """A pose on an anchor, in its own map."""
         return compose(self._anchors[anchor_id].pose_in_map, pose)
+
+    def common_pose(self, anchor_id: int) -> Pose:
+        """Where an anchor stands in common coordinates."""
+        anchor = self._anchors[anchor_id]
+        alignment = self.alignments.of(anchor.agent_id, anchor.map_id)
+        return anchor.pose_in_map if alignment is None else compose(alignment.pose, anchor.pose_in_map)
+
+    def in_common(self, anchor_id: int, pose: Pose) -> Pose:
+        """A pose on an anchor, in common coordinates."""
+        return compose(self.common_pose(anchor_id), pose)
+
+    def common_map(self, anchor_id: int) -> str:
+        """Id of the map in whose coordinates an anchor is told."""
+        anchor = self._anchors[anchor_id]
+        return self.alignments.map_of(anchor.agent_id, anchor.map_id)
+
+    def on_common_map(self, anchor_ids: npt.NDArray[np.int32], map_id: str) -> npt.NDArray[np.bool_]:
+        """Which anchors [n] are told in the coordinates of this map."""
+        told = [self.alignments.map_of(*owner) == map_id for owner in self.owners]
+        return np.array([*told, False], np.bool_)[self._columns["owner"][anchor_ids]]
+
+    def common_maps(self, anchor_ids: npt.NDArray[np.int32]) -> set[str]:
+        """The maps in whose coordinates these anchors are told."""
+        owners = np.unique(self._columns["owner"][anchor_ids]).tolist()
+        return {self.alignments.map_of(*self.owners[owner]) for owner in owners}
 
     def in_anchor(self, anchor: Anchor, pose: Pose) -> Pose:
         """A map pose, relative to an anchor."""
@@ -171,27 +250,32 @@ class AnchorBook:
             back = self._inverse[anchor.anchor_id] = inverse(anchor.pose_in_map)
         return compose(back, pose)
 
-    def place(self, anchor_ids: npt.NDArray[np.int32], points: FloatArray) -> FloatArray:
-        """Points [n, 3], each on its anchor, in the map."""
-        rotated = np.einsum("nij,nj->ni", self.rotations[anchor_ids], points)
-        placed: FloatArray = rotated + self.translations[anchor_ids]
+    def place(self, anchor_ids: npt.NDArray[np.int32], points: FloatArray, own: bool = False) -> FloatArray:
+        """Points [n, 3], each on its anchor, in common coordinates; ``own``: in their own maps."""
+        rotations = self.rotations if own else self.common_rotations
+        positions = self._columns["position" if own else "common_position"]
+        rotated = np.einsum("nij,nj->ni", rotations[anchor_ids], points)
+        placed: FloatArray = rotated + positions[anchor_ids]
         return placed
 
     def place_boxes(
-        self, anchor_ids: npt.NDArray[np.int32], points: FloatArray, half_axes: FloatArray
+        self, anchor_ids: npt.NDArray[np.int32], points: FloatArray, half_axes: FloatArray, own: bool = False
     ) -> tuple[FloatArray, FloatArray]:
-        """Boxes, each on its anchor, in the map: their centres [n, 3], and half the sizes [n, 3] of what bounds them.
+        """Boxes, each on its anchor: their centres [n, 3], and half the sizes [n, 3] of what bounds them.
+
+        In common coordinates; ``own``: in their own maps.
 
         ``points`` [n, 3], ``half_axes`` [n, 9]: the half axes as the columns of a matrix, row by row. All as columns
         of n and in portions that stay in the processor's cache, three times as quick as by matrices.
         """
         centre, half = np.empty((len(points), 3)), np.empty((len(points), 3), half_axes.dtype)
-        rotations = self._columns["rotation"]
+        prefix = "" if own else "common_"
+        rotations, positions = self._columns[f"{prefix}rotation"], self._columns[f"{prefix}position"]
         for begin in range(0, len(points), _PORTION):
             part = slice(begin, begin + _PORTION)
             numbers = anchor_ids[part]
             turns, axes = (m.T.reshape(3, 3, -1).copy() for m in (rotations[numbers], half_axes[part]))
-            centre[part] = np.einsum("ijn,jn->ni", turns, points[part].T.copy()) + self.translations[numbers]
+            centre[part] = np.einsum("ijn,jn->ni", turns, points[part].T.copy()) + positions[numbers]
             half[part] = np.abs(np.einsum("ijn,jkn->ikn", turns.astype(axes.dtype), axes)).sum(axis=1).T
         return centre, half
 

@@ -98,8 +98,8 @@ class Associator:
 
     def _pairs(self, seen: Sequence[Seen], boxes: _Boxes, slots: Slots) -> _Pairs:
         """The pairs of an observation and a slot that are allowed, with their costs, 0..1."""
-        config, columns = self._config, self._index.entries
-        low, high, centre = columns["low"][slots], columns["high"][slots], columns["centre"][slots]
+        config = self._config
+        low, high, centre = self._index.own_places(slots)
         row, column = _near_pairs(boxes, low, high, centre, config.epsilon_max_m)
         low, high = low[column], high[column]
         extents, sizes = boxes.extent[row], high - low

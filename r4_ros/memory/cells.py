@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import compose, inverse, transform_points
-from r4_ros.core.model import NS_PER_S, FloatArray, Pose
+from r4_ros.core.geometry import bounds, compose, inverse, transform_box, transform_points, vec3
+from r4_ros.core.model import NS_PER_S, Box, FloatArray, Pose
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.store import StoredCells
 
@@ -108,12 +108,17 @@ def unpack(blob: bytes) -> Block:
 
 
 def placed(minute: StoredCells, anchor_pose: Pose) -> Block:
-    """A minute's cells, with its anchor where it is in the map now."""
+    """A minute's cells, with its anchor where it is now: those whose centres lie in one of them."""
     block = unpack(minute.cells)
-    if anchor_pose == minute.anchor_pose:
+    if anchor_pose == minute.anchor_pose or not block.bits.size:
         return block
     moved = compose(anchor_pose, inverse(minute.anchor_pose))
-    looked, reached = (cells_of(transform_points(moved, centres_of(block.cells(plane)))) for plane in (0, 1))
+    size = np.array(block.bits.shape[1:]) * CELL_M
+    low, high = bounds(transform_box(moved, Box(Pose(vec3(block.low * CELL_M + size / 2)), vec3(size))))
+    axes = [np.arange(a, b + 1) for a, b in zip(*cells_of(np.stack([low, high])).tolist(), strict=True)]
+    cells = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    before = cells_of(transform_points(inverse(moved), centres_of(cells)))
+    looked, reached = (cells[block.has(before, plane)] for plane in (0, 1))
     return block_of(looked, reached)
 
 
@@ -132,7 +137,7 @@ class _Group:
 
 
 class CoarseCoverage:
-    """All minutes, by map."""
+    """All minutes, by their own map."""
 
     def __init__(self, anchors: AnchorBook) -> None:
         self._anchors = anchors
@@ -149,7 +154,7 @@ class CoarseCoverage:
         """Take over a minute that was stored."""
         number = len(self._minutes)
         self._minutes.append(stored)
-        self._placed.append(self._anchors[stored.anchor_id].pose_in_map)
+        self._placed.append(self._anchors.common_pose(stored.anchor_id))
         groups = self._groups.setdefault(stored.map_id, [])
         if not groups or not self._fits(groups[-1], stored):
             groups.append(_Group([]))
@@ -161,9 +166,9 @@ class CoarseCoverage:
             return False
         return _box([stored.cells, *(self._minutes[n].cells for n in group.minutes)]) <= _MOST_CELLS
 
-    def maps(self) -> list[str]:
-        """The maps that anything is known of."""
-        return list(self._groups)
+    def maps(self) -> set[str]:
+        """The common maps that anything is known of."""
+        return {self._anchors.common_map(m.anchor_id) for m in self._minutes}
 
     def last_looks(
         self, map_id: str, points: FloatArray, start_ns: int, end_ns: int, agents: Sequence[str], reached: bool
@@ -172,10 +177,19 @@ class CoarseCoverage:
 
         ``reached``: only what sight reached in free space counts.
         """
-        looked = np.full(len(points), -1, np.int64)
-        cells, plane = cells_of(points), int(reached)
         self._follow_anchors()
-        for group in reversed(self._groups.get(map_id, ())):
+        looked = np.full(len(points), -1, np.int64)
+        for own in self._groups if self._anchors.alignments else (map_id,):
+            looked = np.maximum(looked, self._looks_on(own, map_id, points, (start_ns, end_ns), agents, int(reached)))
+        return looked
+
+    def _looks_on(
+        self, own: str, map_id: str, points: FloatArray, window: tuple[int, int], agents: Sequence[str], plane: int
+    ) -> Stamps:
+        """The same, for what was looked at on one agents' own map."""
+        looked, cells = np.full(len(points), -1, np.int64), cells_of(points)
+        start_ns, end_ns = window
+        for group in reversed(self._groups.get(own, ())):
             if (looked >= 0).all():
                 break
             if not self._in_time(group, start_ns, end_ns) or not self._union(group).has(cells[looked < 0], plane).any():
@@ -183,6 +197,8 @@ class CoarseCoverage:
             for number in reversed(group.minutes):
                 m, missing = self._minutes[number], np.flatnonzero(looked < 0)
                 if m.until_ns < start_ns or m.start_ns >= end_ns or (agents and m.agent_id not in agents):
+                    continue
+                if self._anchors.common_map(m.anchor_id) != map_id:
                     continue
                 seen = missing[self._block(number).has(cells[missing], plane)]
                 looked[seen] = min(m.until_ns, end_ns - 1)
@@ -226,7 +242,7 @@ class CoarseCoverage:
         self._moves = self._anchors.moves
         for group in (group for groups in self._groups.values() for group in groups):
             for n in group.minutes:
-                pose = self._anchors[self._minutes[n].anchor_id].pose_in_map
+                pose = self._anchors.common_pose(self._minutes[n].anchor_id)
                 if pose != self._placed[n]:
                     self._placed[n], group.union = pose, None
                     self._unpacked.pop(n, None)

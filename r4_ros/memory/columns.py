@@ -7,17 +7,17 @@ presence) lie in tables of their own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval, Presence, Stay
+from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval, Presence
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.absences import Absences
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
+from r4_ros.memory.column_values import presence_of, says_other, seen_values, sightings_of, stays_of
 from r4_ros.memory.store import StoredEntry
 from r4_ros.memory.tables import Codes, Column, Holders, PartTable, Table
 from r4_ros.memory.vectors import TextVectors
@@ -36,6 +36,7 @@ class Columns:
             alive=(np.bool_, 0),
             agent=(np.int32, 0),
             map=(np.int32, 0),
+            common=(np.int32, 0),
             session=(np.int32, 0),
             label=(np.int32, 0),
             description=(np.int32, 0),
@@ -123,7 +124,17 @@ class Columns:
             self.entries["alive"][slot] = True
             self.entries["agent"][slot] = self.agents.code(entry.agent_id)
             self.entries["map"][slot] = self.maps.code(entry.map_id)
+        self._tell_in_common(np.array([stored.slot for stored in new], np.int64))
         self._moved = None
+
+    def _tell_in_common(self, slots: Slots) -> None:
+        """In which map's coordinates entries of known agents and maps are told."""
+        columns = self.entries
+        columns["common"][slots] = columns["map"][slots]
+        for a in self.anchors.alignments:
+            owner = self.agents.find(a.agent_id), self.maps.find(a.map_id)
+            some = slots[(columns["agent"][slots] == owner[0]) & (columns["map"][slots] == owner[1])]
+            columns["common"][some] = self.maps.code(a.common_id)
 
     def _append(self, batch: EntryBatch, labels: Slots, descriptions: Slots) -> Slots:
         """Add entries; gives the rows of their stays."""
@@ -136,6 +147,7 @@ class Columns:
         entries["alive"][slots] = True
         entries["agent"][slots] = [self.agents.code(agent) for agent in batch.agents]
         entries["map"][slots] = [self.maps.code(map_id) for map_id in batch.maps]
+        self._tell_in_common(slots)
         entries["session"][slots], entries["label"][slots] = batch.sessions, labels
         entries["description"][slots] = descriptions
         entries["visibility"][slots], entries["motion"][slots] = batch.visibility, batch.motion
@@ -161,23 +173,23 @@ class Columns:
         missing = count - self.entries.rows
         if missing > 0:
             first = self.entries.extend(missing)
-            self.entries["agent"][first:] = self.entries["map"][first:] = -1
+            self.entries["agent"][first:] = self.entries["map"][first:] = self.entries["common"][first:] = -1
             self.ids += [""] * missing
 
     def _change(self, slots: Slots, changes: Sequence[tuple[Entry | None, StoredEntry]]) -> Slots:
         """Take over entries that have rows; gives the rows of the stays that differ."""
         before, after = [entry for entry, _ in changes], [stored.entry for _, stored in changes]
         self._say(slots, before, after)
-        for name, values in _seen_values(after).items():
+        for name, values in seen_values(after).items():
             self.entries[name][slots] = values
         for old, stored in changes:
             self._link(stored.slot, old, stored.entry)
-        _write_spans(self.sightings, slots, map(_sightings_of, before), map(_sightings_of, after))
+        _write_spans(self.sightings, slots, map(sightings_of, before), map(sightings_of, after))
         some = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is None or not _same_spans(a, b)]
         if some:
-            parts = ([_presence_of(entries[i]) for i in some] for entries in (before, after))
+            parts = ([presence_of(entries[i]) for i in some] for entries in (before, after))
             _write_spans(self.presence, slots[some], *parts)
-        rows, stays = self.stays.changed(slots, map(_stays_of, before), map(_stays_of, after))
+        rows, stays = self.stays.changed(slots, map(stays_of, before), map(stays_of, after))
         if stays:
             boxes = [(*s.box.pose.position, *s.box.pose.orientation, *s.box.extent) for s in stays]
             anchors = [stay.anchor_id for stay in stays]
@@ -186,7 +198,7 @@ class Columns:
 
     def _say(self, slots: Slots, before: Sequence[Entry | None], after: Sequence[Entry]) -> None:
         """Labels and descriptions, where they or their vectors changed."""
-        some = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is None or _says_other(a, b)]
+        some = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is None or says_other(a, b)]
         if not some:
             return
         entries = [after[i] for i in some]
@@ -249,7 +261,7 @@ class Columns:
         self._entry_attributes[slot] = now
 
     def _place(self, rows: Slots) -> None:
-        """Map places of stays, from their anchors."""
+        """Where stays are in common coordinates, by their anchors."""
         stays = self.stays
         where = span(rows)
         stays["centre"][where], stays["half"][where] = self.anchors.place_boxes(
@@ -284,7 +296,7 @@ class Columns:
         if self.entries["alive"][slot]:
             self._hold(np.array([slot]), -1)
         self.entries["alive"][slot] = False
-        self.entries["agent"][slot] = self.entries["map"][slot] = -1
+        self.entries["agent"][slot] = self.entries["map"][slot] = self.entries["common"][slot] = -1
         self.zones.remove(np.array([slot]))
         for table in (self.stays, self.sightings, self.presence):
             table.assign(slot, 0, 0)
@@ -347,18 +359,6 @@ def _half_axes(boxes: FloatArray) -> FloatArray:
     return halves.reshape(-1, 9)
 
 
-def _stays_of(entry: Entry | None) -> tuple[Stay, ...]:
-    return () if entry is None else entry.stays
-
-
-def _sightings_of(entry: Entry | None) -> tuple[Interval, ...]:
-    return () if entry is None else entry.sightings
-
-
-def _presence_of(entry: Entry | None) -> tuple[Presence, ...]:
-    return () if entry is None else entry.presence
-
-
 def _same_spans(before: Entry, after: Entry) -> bool:
     """Whether presence begins and ends as before, though the thing may have been seen since."""
     old, new = before.presence[-1], after.presence[-1]
@@ -374,25 +374,3 @@ def _write_spans(
 ) -> None:
     rows, parts = table.changed(slots, before, after)
     table["start"][rows], table["end"][rows] = [p.start for p in parts], [p.end for p in parts]
-
-
-def _seen_values(entries: Sequence[Entry]) -> dict[str, list[Any]]:
-    """What the columns say of known entries, but for words and places."""
-    return {
-        "session": [e.session for e in entries],
-        "visibility": [int(e.visibility) for e in entries],
-        "motion": [int(e.motion) for e in entries],
-        "gone": [e.presence[-1].end != FOREVER for e in entries],
-        "first_seen": [e.first_seen for e in entries],
-        "last_seen": [e.last_seen for e in entries],
-    }
-
-
-def _says_other(before: Entry, after: Entry) -> bool:
-    """Whether labels or descriptions differ, or what they mean."""
-    return (
-        before.label != after.label
-        or before.description != after.description
-        or before.label_embedding is not after.label_embedding
-        or before.description_embedding is not after.description_embedding
-    )

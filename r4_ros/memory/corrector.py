@@ -129,7 +129,7 @@ class Corrector:
         return [EntryChange(before, replace(before, entry=revise.pinned(before.entry, local)))]
 
     def _in_anchor(self, entry: Entry, position: Vec3) -> Vec3:
-        return compose(inverse(self._anchors[entry.stays[-1].anchor_id].pose_in_map), Pose(position)).position
+        return compose(inverse(self._anchors.common_pose(entry.stays[-1].anchor_id)), Pose(position)).position
 
     def _forget(self, said: EntryCorrection) -> list[EntryChange]:
         before = self._entry(said.entry_id)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import relative, rotation_angle
+from r4_ros.core.geometry import relative, rotation_angle, transform_points
 from r4_ros.core.model import FOREVER, IDENTITY, NS_PER_S, FloatArray, Pose, View
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.anchoring import AnchorBook
@@ -112,8 +112,14 @@ class Coverage:
         return other
 
     def maps(self) -> list[str]:
-        """The maps on which anything was looked at, sorted."""
-        return sorted({*(map_id for map_id, _, _ in self._groups), *self.past.maps()})
+        """The common maps on which anything was looked at, sorted."""
+        found = (self._anchors.common_maps(group["anchor"]) for group in self._groups.values())
+        return sorted(self.past.maps().union(*found))
+
+    def in_common(self, agent_id: str, map_id: str, points: FloatArray) -> tuple[str, FloatArray]:
+        """Points [n, 3] of an agent's own map, as ``last_looks`` takes them."""
+        known = self._anchors.alignments.of(agent_id, map_id)
+        return (map_id, points) if known is None else (known.common_id, transform_points(known.pose, points))
 
     def holding(self, agent_id: str, camera: str, map_id: str, stamp_ns: int, sensor_in_map: Pose) -> int | None:
         """The kept frame whose depth holds for a new frame too; None where that one must keep its own."""
@@ -174,7 +180,7 @@ class Coverage:
         agents: Sequence[str] = (),
         clearance_m: float = -BLOCKED_M,
     ) -> npt.NDArray[np.int64]:
-        """When each point [n, 3] of the map was last looked at in [start, end), -1 where it wasn't.
+        """When each point [n, 3] of the common map was last looked at in [start, end), -1 where it wasn't.
 
         ``clearance_m``: how far behind the point the first surface must have been (negative: it may be before it). Of
         settled minutes only the cell is known that holds the point; they say nothing of a clearance above 0.
@@ -182,15 +188,18 @@ class Coverage:
         looked = np.full(len(points), -1, np.int64)
         codes = self._agents.find_all(agents)
         for (group_map, rows, cols), group in self._groups.items():
-            if group_map != map_id:
+            if group_map != map_id and not self._anchors.alignments:
                 continue
             wanted = (group["until"] >= start_ns) & (group["stamp"] < end_ns)
+            if self._anchors.alignments:
+                wanted &= self._anchors.on_common_map(group["anchor"], map_id)
             if agents:
                 wanted &= np.isin(group["agent"], codes)
             numbers = self._within_reach(group, np.flatnonzero(wanted), points)
             stamps = np.minimum(group["until"][numbers], end_ns - 1)
             order = np.argsort(stamps, kind="stable")[::-1]
-            self._look(group, numbers[order], stamps[order], (rows, cols), points, clearance_m, looked)
+            found = self._look(group, numbers[order], stamps[order], (rows, cols), points, clearance_m)
+            looked = np.maximum(looked, found)
         if clearance_m <= 0 and len(self.past) and len(points):
             coarse = self.past.last_looks(map_id, points, start_ns, end_ns, agents, clearance_m > -BLOCKED_M / 2)
             looked = np.maximum(looked, coarse)
@@ -199,7 +208,9 @@ class Coverage:
     def views_of(
         self, map_id: str, agent_id: str, start_ns: int, end_ns: int, points: FloatArray, clearance_m: FloatArray
     ) -> Views:
-        """The agent's kept views that began in [start, end), and how they see sets of points [n, p, 3] of the map.
+        """The agent's kept views that began in [start, end), and how they see sets of points [n, p, 3].
+
+        ``map_id`` is its own map; the points are in common coordinates.
 
         ``clearance_m`` [n]: as in ``last_looks``, for each set. Settled minutes aren't among them.
         """
@@ -273,8 +284,8 @@ class Coverage:
         return StoredCells(*where, first.anchor_id, pose, pack(block_of(looked, reached)))
 
     def _cells(self, kept: _Kept) -> tuple[Cells, Cells]:
-        """The cells whose centres a view saw, and those that sight reached."""
-        rotation, position = (part[0] for part in self._poses(kept.group, np.array([kept.row])))
+        """The cells of its own map whose centres a view saw, and those that sight reached."""
+        rotation, position = (part[0] for part in self._poses(kept.group, np.array([kept.row]), own=True))
         rows, cols = kept.shape
         near_far, half = kept.group["reach"][kept.row], kept.group["half_width"][kept.row]
         depth = np.minimum(kept.group["depth"][kept.row].astype(float), near_far[1]).reshape(rows, cols)
@@ -288,8 +299,8 @@ class Coverage:
         cells = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
         centres = centres_of(cells)
         numbers = np.array([kept.row])
-        looked = self._sees(kept.group, numbers, (rows, cols), centres, -BLOCKED_M)[0]
-        reached = self._sees(kept.group, numbers, (rows, cols), centres[looked], 0.0)[0]
+        looked = self._sees(kept.group, numbers, (rows, cols), centres, -BLOCKED_M, own=True)[0]
+        reached = self._sees(kept.group, numbers, (rows, cols), centres[looked], 0.0, own=True)[0]
         return cells[looked], cells[looked][reached]
 
     def _viewpoint(self, kept: _Kept, size_m: float = 1.0, turn_rad: float = _TURN_RAD) -> _Viewpoint:
@@ -317,17 +328,18 @@ class Coverage:
         shape: tuple[int, int],
         points: FloatArray,
         clearance_m: float,
-        looked: npt.NDArray[np.int64],
-    ) -> None:
-        """Newest views first, until every point is found."""
+    ) -> npt.NDArray[np.int64]:
+        """When views of a group last saw each point; -1: never. Newest views first, until every point is found."""
+        looked = np.full(len(points), -1, np.int64)
         for i in range(0, len(numbers), _CHUNK):
             missing = np.flatnonzero(looked < 0)
             if not missing.size:
-                return
+                break
             chunk = numbers[i : i + _CHUNK]
             sees = self._sees(group, chunk, shape, points[missing], clearance_m)
             newest = np.where(sees, stamps[i : i + _CHUNK, None], -1).max(axis=0)
             looked[missing] = np.maximum(looked[missing], newest)
+        return looked
 
     def _sees(
         self,
@@ -336,9 +348,10 @@ class Coverage:
         shape: tuple[int, int],
         points: FloatArray,
         clearance_m: float | FloatArray,
+        own: bool = False,
     ) -> npt.NDArray[np.bool_]:
-        """Which views [m] see which points [n]; the clearance may be one of each point."""
-        rotation, position = self._poses(group, numbers)
+        """Which views [m] see which points [n] (``own``: of their own map); the clearance may be one of each point."""
+        rotation, position = self._poses(group, numbers, own)
         local = (points[None] - position[:, None]) @ rotation
         z = local[..., 2]
         near, far = group["reach"][numbers].T[..., None]
@@ -354,12 +367,12 @@ class Coverage:
         sees[view, point] = (depth > 0) & (depth >= along + clearance)
         return np.asarray(sees)
 
-    def _poses(self, group: Table, numbers: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """Rotations [m, 3, 3] and positions [m, 3] of the sensors in the map."""
+    def _poses(self, group: Table, numbers: npt.NDArray[np.int64], own: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Rotations [m, 3, 3] and positions [m, 3] of the sensors, in common coordinates or in their own maps."""
         anchor = group["anchor"][numbers]
         sensor = group["sensor"][numbers]
-        outer = self._anchors.rotations[anchor]
-        position = self._anchors.place(anchor, sensor[:, :3])
+        outer = (self._anchors.rotations if own else self._anchors.common_rotations)[anchor]
+        position = self._anchors.place(anchor, sensor[:, :3], own)
         return np.asarray(outer @ rotation_matrices(sensor[:, 3:])), position
 
     def nbytes(self) -> int:

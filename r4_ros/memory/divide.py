@@ -112,12 +112,12 @@ class Divider:
         columns, labels, config = self._index.entries, self._index.labels, self._config
         some = np.array(slots)
         some = some[columns["alive"][some]]
-        centre, first_seen = columns["centre"][some], columns["first_seen"][some]
+        (low, high, centre), first_seen = self._index.own_places(some), columns["first_seen"][some]
         distance = np.sqrt(((centre[:, None] - centre) ** 2).sum(axis=2))
         older, newer = np.nonzero((distance < config.epsilon_max_m) & (first_seen[:, None] < first_seen))
         if not len(older):
             return []
-        size = (columns["high"][some] - columns["low"][some]).max(axis=1)
+        size = (high - low).max(axis=1)
         epsilon = config.epsilon_extent * np.maximum(size[older], size[newer])
         near = distance[older, newer] < np.clip(epsilon, config.epsilon_min_m, config.epsilon_max_m)
         pairs = []
@@ -230,9 +230,8 @@ class Divider:
                 (s, e) for s, e in zip(there.tolist(), ends.tolist(), strict=True) if ((other > s) & (other < e)).any()
             ]
             for start, end in gaps[-_MOST_GAPS:]:
-                looks = self._coverage.last_looks(
-                    entry.map_id, place[None], start + 1, end, (entry.agent_id,), clearance_m=_CLEAR_M
-                )
+                where = self._coverage.in_common(entry.agent_id, entry.map_id, place[None])
+                looks = self._coverage.last_looks(*where, start + 1, end, (entry.agent_id,), clearance_m=_CLEAR_M)
                 if looks[0] >= 0:
                     return False
         return True

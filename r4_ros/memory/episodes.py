@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.core.alignments import Alignment
 from r4_ros.core.config import MemoryConfig
+from r4_ros.core.geometry import transform_points
 from r4_ros.core.model import Embedding, Episode, FloatArray, Order, Query
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.anchoring import AnchorBook
@@ -148,15 +150,28 @@ class EpisodeBook:
         return fit
 
     def _places(self, rows: Rows) -> FloatArray:
-        """Where they happened, by the anchors of now."""
+        """Where they happened, by the anchors of now, in common coordinates."""
         anchor: Rows = self._columns["anchor"][rows]
         places: FloatArray = self._columns["place"][rows].copy()
         hung = anchor >= 0
         places[hung] = self._anchors.place(anchor[hung].astype(np.int32), places[hung])
+        for alignment, free in self._aligned(rows):
+            free &= ~hung
+            places[free] = transform_points(alignment.pose, places[free])
         return places
 
     def _map_codes(self, rows: Rows) -> Rows:
-        return np.asarray(self._columns["map"][rows].astype(np.int64))
+        """Codes of the common maps that they are told on."""
+        codes = self._columns["map"][rows].astype(np.int64)
+        for alignment, some in self._aligned(rows):
+            codes[some] = self._maps.code(alignment.common_id)
+        return np.asarray(codes)
+
+    def _aligned(self, rows: Rows) -> Iterator[tuple[Alignment, npt.NDArray[np.bool_]]]:
+        """Each alignment, and which of the rows lie on its map."""
+        agent, own = self._columns["agent"][rows], self._columns["map"][rows]
+        for a in self._anchors.alignments:
+            yield a, (agent == self._agents.find(a.agent_id)) & (own == self._maps.find(a.map_id))
 
     def map_codes(self, map_ids: Sequence[str]) -> Rows:
         """For each map of this book its number among the given ones; -1: none of them."""
@@ -174,8 +189,8 @@ class EpisodeBook:
         stored = {s.number: s.episode for s in self._store.episodes_by_number(numbers)}
         return tuple(self._placed(stored[n], found, i) for n, i in zip(numbers, chosen.tolist(), strict=True))
 
-    @staticmethod
-    def _placed(episode: Episode, found: Happened, i: int) -> Episode:
+    def _placed(self, episode: Episode, found: Happened, i: int) -> Episode:
+        episode = replace(episode, map_id=self._maps.texts[found.maps[i]])
         if not found.placed[i]:
             return episode
         x, y, z = found.places[i].tolist()

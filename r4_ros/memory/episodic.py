@@ -142,7 +142,7 @@ class Episodic(Correctable):
             return self._episodes.ties.holding(FOREVER if now_ns is None else now_ns)
 
     def _hung(self, episode: Episode) -> StoredEpisode:
-        then = self._trails.at(episode.agent_id, episode.interval.start)
+        then = self._trails.at(episode.agent_id, episode.interval.start, own=True)
         map_id = episode.map_id or (then.map_id if then else "")
         place = episode.place
         if place is None and then is not None and then.map_id == map_id and _is_witness(episode, then.stamp_ns):

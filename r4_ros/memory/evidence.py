@@ -98,6 +98,7 @@ class EvidenceMaker:
         box = self._index.shown_box(stay_at(entry.stays, scene.place_ns))
         sightings = until(entry.sightings, scene.now_ns)
         last_seen = sightings[-1].end - 1
+        map_id = self._index.anchors.common_map(entry.stays[-1].anchor_id)
         description, attributes = entry.description, current_attributes(entry.attributes)
         if not description:
             description = template_description(entry.label, attributes, box.extent)
@@ -107,8 +108,8 @@ class EvidenceMaker:
             agent_id=entry.agent_id,
             label=entry.label,
             box=box,
-            frame=map_frames.get(entry.map_id, ""),
-            map_id=entry.map_id,
+            frame=map_frames.get(map_id, ""),
+            map_id=map_id,
             first_seen=entry.first_seen,
             last_seen=last_seen,
             present=present_at(entry.presence, scene.place_ns),
@@ -123,7 +124,7 @@ class EvidenceMaker:
             spatial_score=spatial,
             description=description,
             attributes=attributes,
-            regions=containing(scene.regions, entry.map_id, box.pose.position),
+            regions=containing(scene.regions, map_id, box.pose.position),
         )
 
     def _with_sightings_of(self, evidence: Evidence, sources: Sequence[Entry], scene: Scene) -> Evidence:

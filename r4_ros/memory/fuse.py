@@ -1,9 +1,9 @@
 """What several agents know of one physical thing, as one: done on read, nothing is merged in the store.
 
-Entries of different agents (or of one agent before and after time was set back) on one map are one thing by the rule
-of association: near each other and alike in label, nearest pairs first, at most one entry of each owner. The entry
-with the newest evidence speaks for it; among sightings within 30 s of each other, the less occluded one does. Where
-that one knows only a part of what another knows whole, the other speaks.
+Entries of different agents (or of one agent before and after time was set back, or on maps of its own that are aligned)
+on one common map are one thing by the rule of association: near each other and alike in label, nearest pairs first, at
+most one entry of each owner. The entry with the newest evidence speaks for it; among sightings within 30 s of each
+other, the less occluded one does. Where that one knows only a part of what another knows whole, the other speaks.
 
 What one agent knows to have moved, others may only have seen where it was before. Their entries are that thing too, and
 don't speak for it, as long as they were last seen there before it was seen elsewhere.
@@ -108,10 +108,11 @@ class Fuser:
         return linked[len(slots) :]
 
     def _owners(self, slots: Slots) -> Numbers:
-        """A number for each agent and era."""
+        """A number for each agent and era; and, where maps are aligned, each map of its own."""
         columns = self._index.entries
         pairs = columns["agent"][slots].astype(np.int64) << 32 | columns["session"][slots]
-        if (pairs == pairs[:1]).all():
+        own = columns["map"][slots] if self._index.anchors.alignments else np.zeros(len(slots), np.int32)
+        if (pairs == pairs[:1]).all() and (own == own[:1]).all():
             return np.zeros(len(slots), np.int64)
         distinct, inverse = np.unique(pairs, return_inverse=True)
         names = [
@@ -119,7 +120,7 @@ class Fuser:
             for pair in distinct.tolist()
         ]
         numbers = {name: i for i, name in enumerate(dict.fromkeys(names))}
-        return np.array([numbers[name] for name in names], np.int64)[inverse]
+        return np.array([numbers[name] for name in names], np.int64)[inverse] << 32 | own
 
     def _since_carried(self, members: _Members) -> Numbers:
         """When what was last seen before one linked with a moved one was seen elsewhere, was so seen; else FOREVER."""

@@ -109,10 +109,12 @@ class Gatherer:
             sessions = self._sessions.of(agent)
             eras += (sessions[-1].era - sessions[0].era + 1) * (agent in asked)
             if sessions[0].era < sessions[-1].era:
-                outdated += [own_map(agent, s.session) for s in sessions if s.era < sessions[-1].era]
+                old = [own_map(agent, s.session) for s in sessions if s.era < sessions[-1].era]
+                outdated += [m for m in old if self._index.anchors.alignments.of(agent, m) is None]
         codes = self._index.maps.find_all(() if query.entry_ids else outdated)
         agents = tuple(self._index.agents.find_all(query.agents)) if query.agents else None
-        return Scope(now_ns, agents, np.array(codes, np.int64), eras > 1)
+        several = eras > 1 or bool(self._index.anchors.alignments)
+        return Scope(now_ns, agents, np.array(codes, np.int64), several)
 
     def rounds(self, query: Query, scene: Scene, scope: Scope, told: Told) -> Iterator[Gathered]:
         """Candidates, the likeliest first; each round has more than the one before, the last one has all."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from r4_ros.core.geometry import vec3
-from r4_ros.core.model import Box, Float32Array, FloatArray, Stay
+from r4_ros.core.alignments import Alignments
+from r4_ros.core.geometry import bounds, transform_box, vec3
+from r4_ros.core.model import Box, Float32Array, FloatArray, Pose, Stay
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.columns import Columns, Mask, Slots
 from r4_ros.memory.cosines import best
@@ -35,9 +36,35 @@ class Index(Columns):
         self._cell_m = cell_m
 
     def touching(self, agent: int, map_code: int, low: FloatArray, high: FloatArray) -> Slots:
-        """All slots of an agent's on a map whose box touches the one from ``low`` to ``high``, and more, ascending."""
+        """All slots of an agent's on a map whose box touches the one from ``low`` to ``high``, and more, ascending.
+
+        The box is in that map's coordinates.
+        """
+        if min(agent, map_code) < 0:
+            return np.zeros(0, np.int64)
+        known = self.anchors.alignments.of(self.agents.texts[agent], self.maps.texts[map_code])
+        if known is not None:
+            middle, size = vec3((low + high) / 2), vec3(high - low)
+            low, high = bounds(transform_box(known.pose, Box(Pose(middle), size)))
         slots, _ = self.zones.find(Narrow(vec3(low), vec3(high), agents=(agent,)))
         return np.sort(slots[self.entries["map"][slots] == map_code])
+
+    def own_places(self, slots: Slots) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Low and high corners and centres of the boxes where entries are, each in its own map's coordinates."""
+        columns, alignments = self.entries, self.anchors.alignments
+        if not alignments:
+            return columns["low"][slots], columns["high"][slots], columns["centre"][slots]
+        rows = self.stays.last[slots]
+        where = self.stays["anchor"][rows], self.stays["local"][rows], self.stays["spread"][rows]
+        centre, half = self.anchors.place_boxes(*where, own=True)
+        return centre - half, centre + half, centre
+
+    def aligned(self, alignments: Alignments) -> Index:
+        """The index as it is with these alignments. This one stays as it is, as with ``beside``."""
+        other, _ = self.beside(*self.anchors.aligned(alignments))
+        other.entries = other.entries.with_own("common")
+        other._tell_in_common(np.flatnonzero(other.entries["agent"] >= 0))
+        return other
 
     def beside(self, anchors: AnchorBook, moved: Mask) -> tuple[Index, Slots]:
         """The index as it is with these anchors, and the slots of what hangs on those ``moved`` (a mask by anchor id).
@@ -205,12 +232,13 @@ class Index(Columns):
         return cosines
 
     def box(self, stay: Stay) -> Box:
-        """A stay's box in the map."""
-        return Box(self.anchors.in_map(stay.anchor_id, stay.box.pose), stay.box.extent)
+        """A stay's box in common coordinates."""
+        return Box(self.anchors.in_common(stay.anchor_id, stay.box.pose), stay.box.extent)
 
-    def shown_box(self, stay: Stay) -> Box:
-        """A stay's box in the map, turned as the thing stands where that is known."""
-        return turned(self.box(stay), stay.turned)
+    def shown_box(self, stay: Stay, own: bool = False) -> Box:
+        """A stay's box in common coordinates (``own``: in its own map), turned as the thing stands where it's known."""
+        box = Box(self.anchors.in_map(stay.anchor_id, stay.box.pose), stay.box.extent) if own else self.box(stay)
+        return turned(box, stay.turned)
 
 
 def _portions(numbers: Slots) -> Iterator[Slots]:

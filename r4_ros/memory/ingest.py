@@ -194,7 +194,9 @@ class Ingest:
             if slot is None or context.stamp_ns < context.absence_from:
                 continue
             entry = working.get(slot).entry
-            if entry.agent_id == context.agent_id or entry.map_id != context.map_id:
+            map_of = self._anchors.alignments.map_of
+            here = map_of(entry.agent_id, entry.map_id) == map_of(context.agent_id, context.map_id)
+            if entry.agent_id == context.agent_id or not here:
                 continue
             evidence = context.agent_id, context.stamp_ns, o.entry_revision, self._config
             record = self._index.absences.with_one_more(slot, entry, *evidence)
@@ -221,9 +223,8 @@ class Ingest:
         """When each place was last seen to be empty before this frame; 0: never."""
         if not places:
             return []
-        looks = self._coverage.last_looks(
-            context.map_id, np.array(places), end_ns=context.stamp_ns, clearance_m=_CLEAR_M
-        )
+        where = self._coverage.in_common(context.agent_id, context.map_id, np.array(places))
+        looks = self._coverage.last_looks(*where, end_ns=context.stamp_ns, clearance_m=_CLEAR_M)
         return [max(0, int(stamp)) for stamp in looks]
 
     def _stored_frame(

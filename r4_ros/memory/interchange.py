@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import (
     Anchor,
     CorrectionRecord,
@@ -179,6 +180,14 @@ def path_to_json(p: PathRecord) -> Json:
     """A correction of an agent's way: where its base was at some stamps, as was known from then on."""
     nodes = [[stamp, *pose_to_json(pose)] for stamp, pose in zip(p.stamps_ns, p.poses, strict=True)]
     return {"type": "path", "agent": p.agent_id, "session": p.session, "map_id": p.map_id, "nodes": nodes}
+
+
+def alignment_to_json(r: AlignmentRecord) -> Json:
+    """That an agent's map lies in another one, or (without a pose) that the last such word was taken back."""
+    a = r.alignment
+    said = {} if a is None else {"common_id": a.common_id, "pose": pose_to_json(a.pose), "frame": a.frame}
+    made: Json = {"type": "alignment", "stamp": r.stamp_ns, "agent": r.agent_id, "map_id": r.map_id}
+    return {**made, **said, "source": r.source}
 
 
 def correction_to_json(r: CorrectionRecord) -> Json:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.core.alignments import Alignment, AlignmentRecord
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import compose, inverse, normalized
 from r4_ros.core.model import (
@@ -180,6 +181,16 @@ def correction_from_json(values: Json) -> tuple[EntryCorrection, int]:
         source=f.take("source", _string, ""),
     )
     return said, f.take("stamp", _integer)
+
+
+def alignment_from_json(values: Json) -> AlignmentRecord:
+    """That an agent's map lies in another one, or that the last such word was taken back."""
+    f = Fields(values, "alignment")
+    owner, pose = (f.take("agent", _text), f.take("map_id", _text)), f.take("pose", _pose, None)
+    alignment = None
+    if pose is not None:
+        alignment = Alignment(*owner, f.take("common_id", _text), pose, f.take("frame", _string, ""))
+    return AlignmentRecord(0, f.take("stamp", _integer), *owner, alignment, f.take("source", _string, ""))
 
 
 def path_from_json(values: Json) -> tuple[PathRecord, int | None]:

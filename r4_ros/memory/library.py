@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from r4_ros.core.alignments import Alignments
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import (
@@ -23,6 +24,7 @@ from r4_ros.core.model import (
     Retrieval,
 )
 from r4_ros.core.ports import Embedder
+from r4_ros.memory.alignable import Alignable
 from r4_ros.memory.anchor_correctable import AnchorCorrectable
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
@@ -69,7 +71,7 @@ def open_library(
     return Library(open_store(database, config.durability, read_only), config, embedder)
 
 
-class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
+class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
     """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
 
     def __init__(
@@ -82,7 +84,8 @@ class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
         self._store, self._config = store, config
         self._writing, self._lock = threading.RLock(), threading.RLock()
         self._vector_model = VectorModel(store.vector_models(), embedder, store.path, store.read_only)
-        self._anchors = AnchorBook(config, store.anchors())
+        self._alignments = list(store.alignments())
+        self._anchors = AnchorBook(config, store.anchors(), Alignments(self._alignments))
         self._sessions = Sessions(config, store.sessions(), store.writers(), monotonic)
         self._index = Index(self._anchors, max(config.epsilon_max_m, 0.1))
         self._coverage = Coverage(self._anchors)
@@ -271,15 +274,18 @@ class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
         """
         with self._lock:
             return self._retriever.retrieve(
-                query, self._revision, self._regions, self._map_frames, time.monotonic() + deadline_s
+                query, self._revision, self._regions, self._common_frames(), time.monotonic() + deadline_s
             )
 
-    def entries_near(self, agent_id: str, limit: int) -> list[PlacedEntry]:
-        """What is known on the map where the agent is: its own first, then the nearest, at most ``limit``."""
+    def entries_near(self, agent_id: str, limit: int, common: bool = False) -> list[PlacedEntry]:
+        """What is known on the map where the agent is: its own first, then the nearest, at most ``limit``.
+
+        In the coordinates of the agent's own map, as its perception needs them, or in ``common`` ones.
+        """
         with self._lock:
             newest = self._sessions.newest(agent_id)
-            here = None if newest is None else self._trails.at(agent_id, newest.newest_ns)
-            return [] if here is None else self._placer.near(agent_id, here, limit, self._cache)
+            own = None if newest is None else self._trails.at(agent_id, newest.newest_ns, own=True)
+            return [] if own is None else self._placer.near(own, limit, self._cache, common)
 
     def entries(self) -> list[Entry]:
         """All entries, whole, in the order in which they were first stored."""
@@ -290,12 +296,12 @@ class Library(AnchorCorrectable, Episodic, Attachable, Syncable):
         return [stored.entry for stored in self._store.entries() if not self._said.is_hidden(stored.slot)]
 
     def placed(self) -> list[PlacedEntry]:
-        """All entries as they are now, placed in their maps."""
+        """All entries as they are now, in common coordinates."""
         with self._lock:
-            return self._placed(self._shown())
+            return self._placer.placed(self._shown())
 
     def _placed(self, entries: Sequence[Entry]) -> list[PlacedEntry]:
-        return self._placer.placed(entries)
+        return self._placer.placed(entries, own=True)
 
     def events(self, since_ns: int | None = None) -> list[Event]:
         """Events that may have happened at or after a stamp (None: all), oldest first, placed as of now."""

@@ -45,7 +45,7 @@ class Linker:
         a, b = tree.query_pairs(float(self._epsilon(size).max()), output_type="ndarray").T
         distance = np.linalg.norm(centre[a] - centre[b], axis=1)
         fits = (owners[a] != owners[b]) & (distance < self._epsilon(np.maximum(size[a], size[b])))
-        fits &= columns["map"][slots[a]] == columns["map"][slots[b]]
+        fits &= columns["common"][slots[a]] == columns["common"][slots[b]]
         fits[fits] = self._alike(slots[a[fits]], slots[b[fits]])
         a, b, distance = a[fits], b[fits], distance[fits]
         order = np.lexsort((b, a, distance))
@@ -69,7 +69,7 @@ class Linker:
         distance = np.linalg.norm(centre[there] - stays["centre"][stay], axis=1)
         fits = distance < self._epsilon(np.maximum(2 * stays["half"][stay].max(axis=1, initial=0.0), size[there]))
         fits &= (owners[there] != owners[moved]) & (seen[there] < since)
-        fits &= columns["map"][slots[there]] == columns["map"][slots[moved]]
+        fits &= columns["common"][slots[there]] == columns["common"][slots[moved]]
         fits[fits] = self._alike(slots[there[fits]], slots[moved[fits]])
         there, moved, since, distance = there[fits], moved[fits], since[fits], distance[fits]
         order = np.lexsort((since, moved, there, distance))

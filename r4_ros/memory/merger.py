@@ -173,10 +173,8 @@ def _really_gone(batch: _Batch, entry: Entry) -> bool:
     """Whether its place, as it is known now, was in view and empty when it was taken for gone."""
     end = entry.presence[-1].end
     centre = batch.beside.box(entry.stays[-1]).pose.position
-    agents = (entry.agent_id,)
-    looked = batch.coverage.last_looks(
-        entry.map_id, np.array([centre]), end, end + _LOOKED_NS, agents, clearance_m=_CLEAR_M
-    )
+    agents, map_id = (entry.agent_id,), batch.beside.anchors.common_map(entry.stays[-1].anchor_id)
+    looked = batch.coverage.last_looks(map_id, np.array([centre]), end, end + _LOOKED_NS, agents, clearance_m=_CLEAR_M)
     return bool(looked[0] >= end)
 
 

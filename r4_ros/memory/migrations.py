@@ -163,4 +163,10 @@ MIGRATIONS: tuple[Migration, ...] = (
         "CREATE TABLE late(late_no INTEGER PRIMARY KEY, frame_id INTEGER NOT NULL)",
         "CREATE TABLE sync(name TEXT PRIMARY KEY, said TEXT NOT NULL) WITHOUT ROWID",
     ),
+    (
+        """CREATE TABLE alignment(
+            alignment_no INTEGER PRIMARY KEY, stamp_ns INTEGER NOT NULL, agent_id TEXT NOT NULL, map_id TEXT NOT NULL,
+            common_id TEXT NOT NULL, frame TEXT NOT NULL, pose BLOB, source TEXT NOT NULL, frame_id INTEGER NOT NULL,
+            correction_no INTEGER NOT NULL, undone_by INTEGER NOT NULL DEFAULT 0)""",
+    ),
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from r4_ros.core import intervals
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import bounds, vec3
+from r4_ros.core.geometry import bounds
 from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval
 from r4_ros.memory.attributes import agree
 from r4_ros.memory.index import Index
@@ -24,7 +24,6 @@ from r4_ros.memory.said import Said
 from r4_ros.memory.stays import FrameContext
 from r4_ros.memory.store import EntryChange, MemoryStore, StoredEntry, StoredEvent
 from r4_ros.memory.working import Working
-from r4_ros.memory.zones import Narrow
 
 REASON = "one space"
 SHARE = 0.4
@@ -82,13 +81,13 @@ class OneSpace:
         if label < 0:  # the first of its kind
             return []
         low, high = bounds(plan.context.box(entry.stays[-1]))
-        agents = (index.agents.find(entry.agent_id),)
-        slots, _ = index.zones.find(Narrow(vec3(low - _PAD_M), vec3(high + _PAD_M), agents=agents))
-        columns = index.entries
-        slots = slots[(columns["map"][slots] == index.maps.find(entry.map_id)) & (slots != slot)]
-        touching = (columns["low"][slots] < high + _PAD_M) & (columns["high"][slots] > low - _PAD_M)
-        slots = slots[touching.all(axis=1)]
-        near = {s for s in slots.tolist() if index.labels.alike(int(columns["label"][s]), label, self._similarity)}
+        owner = index.agents.find(entry.agent_id), index.maps.find(entry.map_id)
+        slots = index.touching(*owner, low - _PAD_M, high + _PAD_M)
+        slots = slots[slots != slot]
+        lows, highs, _ = index.own_places(slots)
+        slots = slots[((lows < high + _PAD_M) & (highs > low - _PAD_M)).all(axis=1)]
+        of = index.entries["label"]
+        near = {s for s in slots.tolist() if index.labels.alike(int(of[s]), label, self._similarity)}
         return sorted(near - self._said.spoken_of()) if near else []
 
     def _try(self, slot: int, other: int, plan: _Plan) -> None:

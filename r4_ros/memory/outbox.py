@@ -138,7 +138,7 @@ class _Reader:
                 yield self._frame(kept, depths)
             elif isinstance(kept, PathRecord):
                 yield self._line(interchange.path_to_json(kept))
-            elif self._is_own(kept):
+            elif isinstance(kept, CorrectionRecord) and self._is_own(kept):
                 undone = kept.correction.correction_id
                 said = replace(kept.correction, correction_id=raw[undone - 1] if undone else 0)
                 made = interchange.correction_to_json(replace(kept, correction=said))

@@ -53,9 +53,8 @@ class Refolder:
     ) -> tuple[Entry, list[StoredEvent]]:
         """The entry with this one's id that these sightings, in the order they came, make, and what happened to it."""
         first, context = self.seen(rows[0]), self.context(rows[0], entry, revision)
-        looks = self._coverage.last_looks(
-            entry.map_id, np.array([first.centre]), end_ns=rows[0].stamp_ns, clearance_m=_CLEAR_M
-        )
+        where = self._coverage.in_common(entry.agent_id, entry.map_id, np.array([first.centre]))
+        looks = self._coverage.last_looks(*where, end_ns=rows[0].stamp_ns, clearance_m=_CLEAR_M)
         stored, happened = observe.begin(
             first, new_stays([first], context)[0], entry.entry_id, slot, max(0, int(looks[0])), context
         )

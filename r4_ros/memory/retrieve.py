@@ -326,13 +326,14 @@ class Retriever:
 
     def placed_event(self, stored: StoredEvent) -> Event:
         """An event where it happened, by the anchors of today."""
-        place = self._in_map(stored.anchor_id, stored.place)
+        where = self._in_common(stored.anchor_id, stored.place)
+        event = replace(stored.event, place=where, map_id=self._index.anchors.common_map(stored.anchor_id))
         if stored.from_anchor is None or stored.from_place is None:
-            return replace(stored.event, place=place)
-        return replace(stored.event, place=place, from_place=self._in_map(stored.from_anchor, stored.from_place))
+            return event
+        return replace(event, from_place=self._in_common(stored.from_anchor, stored.from_place))
 
-    def _in_map(self, anchor_id: int, point: Vec3) -> Vec3:
-        return vec3(transform_points(self._index.anchors[anchor_id].pose_in_map, [point])[0])
+    def _in_common(self, anchor_id: int, point: Vec3) -> Vec3:
+        return vec3(transform_points(self._index.anchors.common_pose(anchor_id), [point])[0])
 
     def _episodes(self, query: Query, agents: Sequence[str], scene: Scene) -> tuple[Episode, ...]:
         """The best episodes of the asked agents in the asked time and place whose text fits."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import MEMORY, CorrectionKind, CorrectionRecord, Entry
@@ -124,9 +126,8 @@ class Said:
         return entry.agent_id == context.agent_id and context.stamp_ns - entry.last_seen > self._forget_gap
 
     def _near(self, a: int, b: int) -> bool:
-        columns = self._index.entries
-        size = max(float((columns["high"][s] - columns["low"][s]).max()) for s in (a, b))
-        return math.dist(columns["centre"][a], columns["centre"][b]) < reach(self._config, size)
+        low, high, centre = self._index.own_places(np.array([a, b]))
+        return math.dist(*centre) < reach(self._config, float((high - low).max()))
 
     def _whole(self, slot: int) -> int:
         while slot in self._part_of:
@@ -150,7 +151,7 @@ class Said:
             entry = self._cache.get(slot).entry
             free = [i for i, known in enumerate(result) if known is None and self._is(entry, seen[i], context)]
             if free and entry.agent_id == context.agent_id:
-                centre = self._index.entries["centre"][slot]
+                _, _, [centre] = self._index.own_places(np.array([slot]))
                 result[min(free, key=lambda i: math.dist(seen[i].centre, centre))] = slot
         return result
 

@@ -120,7 +120,7 @@ class SpatialKey:
         Raises InvalidArgument for an unknown relation, UnknownEntry for an unknown region.
         """
         check(constraint)
-        maps = self._index.entries["map"][slots] if maps is None else maps
+        maps = self._index.entries["common"][slots] if maps is None else maps
         places = self.places(constraint, scene)
         reach = relations.REACH_M.get(constraint.relation)
         if reach is not None and constraint.reference is Reference.ENTRIES and len(places) > _FEW_PLACES:
@@ -343,7 +343,7 @@ class SpatialKey:
         if not slots.size:
             return []
         boxes = self.boxes(slots, scene)
-        maps = self._index.entries["map"][slots]
+        maps = self._index.entries["common"][slots]
         return [
             Place(boxes.one(i), self._index.maps.texts[maps[i]], int(slot)) for i, slot in enumerate(slots.tolist())
         ]

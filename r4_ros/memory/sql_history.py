@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import (
     FOREVER,
@@ -70,10 +71,11 @@ class History:
         anchors: Mapping[int, Anchor],
         said: Sequence[tuple[int, CorrectionRecord]],
         since: Since = WHOLE,
+        aligned: Sequence[tuple[AlignmentRecord, int, int]] = (),
     ) -> None:
         self._file, self._anchors, self._since = file, anchors, since
         self._said = [s for s in said if s[1].correction_id > since.correction]
-        self._shifts = Shifts(file, anchors, since.shift)
+        self._shifts, self._aligned = Shifts(file, anchors, since.shift), list(aligned)
         self._models = vector_models(file)
         self._vectors: dict[str, Embedding | None] = {}
         self._kept: dict[tuple[str, str], tuple[int, int, str]] = {}
@@ -96,7 +98,7 @@ class History:
             found[camera] = unpack_depth(row[6], row[5])
         return found
 
-    def all(self, until: int = FOREVER) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
+    def all(self, until: int = FOREVER) -> Iterator[KeptFrame | PathRecord | CorrectionRecord | AlignmentRecord]:
         """One after the other, up to a frame; see ``MemoryStore.history``."""
         groups = groupby(self._file.iterate(_OBSERVATIONS, (self._since.frame, until)), key=itemgetter(0))
         group = next(groups, None)
@@ -112,14 +114,17 @@ class History:
         if until == FOREVER:
             yield from self._corrected(before_frame=None)
 
-    def _corrected(self, before_frame: int | None) -> Iterator[PathRecord | CorrectionRecord]:
+    def _corrected(self, before_frame: int | None) -> Iterator[PathRecord | CorrectionRecord | AlignmentRecord]:
         """What was corrected before a frame (None: all that is left)."""
         while True:
-            said, shift = self._said[:1], self._shifts.waiting[:1]
+            said, shift, aligned = self._said[:1], self._shifts.waiting[:1], self._aligned[:1]
             if before_frame is not None:
                 said = [s for s in said if s[0] < before_frame]
                 shift = [s for s in shift if s.frame_id < before_frame]
-            if said and not (shift and shift[0].correction_no < said[0][1].correction_id):
+                aligned = [a for a in aligned if a[1] < before_frame]
+            if aligned and not (said and said[0][1].correction_id <= aligned[0][2]):
+                yield self._aligned.pop(0)[0]
+            elif said and not (shift and shift[0].correction_no < said[0][1].correction_id):
                 yield self._said.pop(0)[1]
             elif shift:
                 yield from self._shifts.next()

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import Anchor, CorrectionRecord, Embedding, Region, Visibility, observation_id
 from r4_ros.memory.anchor_records import Passed, PathRecord, TrailRecord
 from r4_ros.memory.codec import dump, load_list, unpack_known_pose, unpack_pose
@@ -218,10 +219,10 @@ class SqlStore(SqlUpkeep):
         """All minutes, or those of some numbers, in the order in which they were stored."""
         return self._coverage.cells(numbers)
 
-    def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
+    def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord | AlignmentRecord]:
         """All frames that are kept, and what was corrected in between, in the order in which they came."""
         anchors = {record.anchor.anchor_id: record.anchor for record in self.anchors()}
-        return History(self._file, anchors, self.said()).all()
+        return History(self._file, anchors, self.said(), aligned=self._alignments.all()).all()
 
     def trail(self, agent_id: str, session: int, start_ns: int, end_ns: int) -> list[TrailRecord]:
         """Base poses in [start_ns, end_ns), oldest first."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import (
     FOREVER,
     MEMORY,
@@ -28,6 +29,7 @@ from r4_ros.memory.codec import dump
 from r4_ros.memory.division_records import KeptSighting
 from r4_ros.memory.merge_records import AnchorChange, MergeRecord
 from r4_ros.memory.sql import SET_META, Database, Row
+from r4_ros.memory.sql_alignments import AlignmentTable
 from r4_ros.memory.sql_columns import entry_batches, vector_batches
 from r4_ros.memory.sql_crops import CropTable
 from r4_ros.memory.sql_divisions import DivisionTable
@@ -59,6 +61,7 @@ class SqlUpkeep:
         self._divisions = DivisionTable(file)
         self._crops = CropTable(file)
         self._shifts = ShiftTable(file)
+        self._alignments = AlignmentTable(file)
         self._told = ToldTable(file)
 
     @property
@@ -189,6 +192,16 @@ class SqlUpkeep:
                 c = replace(c, entry_id=own.entry_id, other_id=own.other_id)
             result.append((frame, replace(r, correction=c)))
         return result
+
+    def write_alignment(self, record: AlignmentRecord, undoes: int, revision: int) -> None:
+        """Keep one more alignment, or that one was taken back; durable on return."""
+        with self._file.transaction():
+            self._alignments.add(record, undoes)
+            self._write_revision(revision)
+
+    def alignments(self) -> list[AlignmentRecord]:
+        """All alignments, oldest first, also those that don't hold any more."""
+        return [record for record, _, _ in self._alignments.all()]
 
     def erase(self, before_ns: int, only: Collection[str] = ()) -> Erased:
         """Erase for good what was forgotten before a time, or these entries of it; see ``sql_erase``."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import (
     Anchor,
     CorrectionRecord,
@@ -328,7 +329,13 @@ class MemoryStore(StoreUpkeep, Protocol):
     def cells(self) -> Iterator[StoredCells]:
         """All minutes, in the order in which they were stored."""
 
-    def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord]:
+    def write_alignment(self, record: AlignmentRecord, undoes: int, revision: int) -> None:
+        """Keep one more alignment of a map, or that one was taken back (``undoes``: its number; else 0); durable."""
+
+    def alignments(self) -> Sequence[AlignmentRecord]:
+        """All alignments, oldest first, also those that don't hold any more."""
+
+    def history(self) -> Iterator[KeptFrame | PathRecord | CorrectionRecord | AlignmentRecord]:
         """All frames that are kept, and what SLAMs and people corrected in between, in the order in which they came.
 
         Each frame is where it was believed to be. Poses and boxes are as near as they were stored (float32). Not kept:

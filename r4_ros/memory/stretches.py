@@ -152,7 +152,8 @@ class Things:
         for number, (stay, seen) in enumerate(zip(entry.stays, seen_in_stays(entry, now_ns), strict=True)):
             if seen:
                 x, y, z = self._index.box(stay).pose.position
-                found.append(Stretch(stored.slot, entry.entry_id, number, entry.map_id, (x, y, z), seen))
+                map_id = self._index.anchors.common_map(stay.anchor_id)
+                found.append(Stretch(stored.slot, entry.entry_id, number, map_id, (x, y, z), seen))
         return found
 
 

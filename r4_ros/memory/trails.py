@@ -1,4 +1,7 @@
-"""Where agents were: base poses over time, read from the stored frames and placed by the anchors of today."""
+"""Where agents were: base poses over time, read from the stored frames and placed by the anchors of today.
+
+In common coordinates (see ``anchoring``).
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,11 @@ class Trails:
             for record in self._store.trail(agent_id, session.session, start_ns, end_ns)
         ]
 
-    def at(self, agent_id: str, stamp_ns: int) -> TrailPoint | None:
+    def at(self, agent_id: str, stamp_ns: int, own: bool = False) -> TrailPoint | None:
         """The pose at a stamp, in the newest session that had begun by then; None before the first frame.
 
         Interpolated between two frames; where these are more than 10 s apart or the second is missing, the pose held
-        last. Its stamp is the asked one, or the last known one's.
+        last. Its stamp is the asked one, or the last known one's. ``own``: on the agent's own map.
         """
         for session in reversed(self._sessions.of(agent_id)):
             if session.first_ns > stamp_ns:
@@ -52,19 +55,22 @@ class Trails:
             before, after = self._store.trail_around(agent_id, session.session, stamp_ns)
             if before is None:
                 continue
-            last = self._point(agent_id, before)
+            last = self._point(agent_id, before, own)
             if after is None or after.map_id != before.map_id or after.stamp_ns - before.stamp_ns > _LONGEST_GAP_NS:
                 return last
             if after.stamp_ns == before.stamp_ns:
                 return last
             share = (stamp_ns - before.stamp_ns) / (after.stamp_ns - before.stamp_ns)
-            pose = interpolate(last.pose, self._point(agent_id, after).pose, share)
-            return TrailPoint(agent_id, stamp_ns, before.map_id, pose)
+            pose = interpolate(last.pose, self._point(agent_id, after, own).pose, share)
+            return TrailPoint(agent_id, stamp_ns, last.map_id, pose)
         return None
 
-    def _point(self, agent_id: str, record: TrailRecord) -> TrailPoint:
-        pose = self._anchors.in_map(record.anchor_id, record.base_in_anchor)
-        return TrailPoint(agent_id, record.stamp_ns, record.map_id, pose)
+    def _point(self, agent_id: str, record: TrailRecord, own: bool = False) -> TrailPoint:
+        if own:
+            pose = self._anchors.in_map(record.anchor_id, record.base_in_anchor)
+            return TrailPoint(agent_id, record.stamp_ns, record.map_id, pose)
+        pose = self._anchors.in_common(record.anchor_id, record.base_in_anchor)
+        return TrailPoint(agent_id, record.stamp_ns, self._anchors.common_map(record.anchor_id), pose)
 
 
 def _record(frame: StoredFrame) -> TrailRecord:

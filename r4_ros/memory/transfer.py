@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.errors import InvalidArgument, R4Error, StoreError
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import (
@@ -61,9 +62,11 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
             yield dump(interchange.region_to_json(region))
 
 
-def _corrected(record: PathRecord | CorrectionRecord) -> Json:
+def _corrected(record: PathRecord | CorrectionRecord | AlignmentRecord) -> Json:
     if isinstance(record, PathRecord):
         return interchange.path_to_json(record)
+    if isinstance(record, AlignmentRecord):
+        return interchange.alignment_to_json(record)
     return interchange.correction_to_json(record)
 
 
@@ -88,6 +91,7 @@ class Imported:
     coverage: int = 0
     corrections: int = 0
     paths: int = 0
+    alignments: int = 0
     derived: int = 0
     refused: int = 0
     pruned: bool = False
@@ -127,6 +131,7 @@ class Importer:
             "coverage": self._coverage,
             "correction": self._correction,
             "path": self._path,
+            "alignment": self._alignment,
             "anchor": self._anchor,
         }
 
@@ -242,6 +247,14 @@ class Importer:
         path, session = interchange_read.path_from_json(values)
         self._library.correct_anchors(path.agent_id, path.stamps_ns, path.poses, path.map_id, session)
         self.done.paths += 1
+
+    def _alignment(self, values: Json) -> None:
+        record = interchange_read.alignment_from_json(values)
+        if record.alignment is None:
+            self._library.take_back_alignment(record.agent_id, record.map_id, record.stamp_ns, record.source)
+        else:
+            self._library.align(record.alignment, record.stamp_ns, record.source)
+        self.done.alignments += 1
 
     def _anchor(self, values: Json) -> None:
         self.done.derived += 1

@@ -60,7 +60,7 @@ class Neighbours:
         low, high = (own.low[0] - _REACH_M).tolist(), (own.high[0] + _REACH_M).tolist()
         slots, _ = index.zones.find(Narrow(tuple(low), tuple(high)))
         columns, at_ns = index.entries, stretch.end - 1
-        there = columns["alive"][slots] & (columns["map"][slots] == index.maps.find(stretch.map_id))
+        there = columns["alive"][slots] & (columns["common"][slots] == index.maps.find(stretch.map_id))
         there &= (columns["first_seen"][slots] <= at_ns) & ~np.isin(slots, sorted(thing.slots))
         slots = np.sort(slots[there])
         slots = slots[self._temporal.present(slots, at_ns)]

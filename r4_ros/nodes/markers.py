@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from geometry_msgs.msg import Vector3
 from std_msgs.msg import ColorRGBA, Header
@@ -25,14 +27,47 @@ TRAIL_POINTS = 500
 
 
 def memory_markers(
-    entries: Sequence[PlacedEntry], trails: Iterable[Sequence[TrailPoint]], header: Header
+    entries: Sequence[PlacedEntry],
+    trails: Iterable[Sequence[TrailPoint]],
+    header: Header,
+    frames: Mapping[str, str] = MappingProxyType({}),
 ) -> MarkerArray:
-    """All markers of a memory; the first one clears what was shown before."""
+    """All markers of a memory; the first one clears what was shown before.
+
+    ``frames``: names of maps' fixed frames; others' is the header's. Of maps that aren't aligned though their frames
+    have one name, only the one with the most in it is shown: RViz would draw them into each other.
+    """
+    ways = [_on_one_map(points) for points in trails]
+    drawn = _drawn(entries, ways, header, frames)
     shown = [Marker(header=header, action=Marker.DELETEALL)]
-    for number, entry in enumerate(entries):
-        shown += [_box(entry, number, header), _name(entry, number, header)]
-    shown += [_trail(points, number, header) for number, points in enumerate(trails) if len(points) > 1]
+    for number, entry in enumerate(entry for entry in entries if entry.map_id in drawn):
+        on = drawn[entry.map_id]
+        shown += [_box(entry, number, on), _name(entry, number, on)]
+    for number, points in enumerate(ways):
+        if len(points) > 1 and points[-1].map_id in drawn:
+            shown.append(_trail(points, number, drawn[points[-1].map_id]))
     return MarkerArray(markers=shown)
+
+
+def _on_one_map(points: Sequence[TrailPoint]) -> Sequence[TrailPoint]:
+    """The points on the map on which a way ends."""
+    return [point for point in points if point.map_id == points[-1].map_id]
+
+
+def _drawn(
+    entries: Sequence[PlacedEntry], ways: Sequence[Sequence[TrailPoint]], header: Header, frames: Mapping[str, str]
+) -> dict[str, Header]:
+    """The header of each map that is drawn: of those with one frame, the one with the most entries."""
+    most = Counter(entry.map_id for entry in entries)
+    most.update({points[-1].map_id: 0 for points in ways if points})
+    chosen: dict[str, Header] = {}
+    taken: set[str] = set()
+    for map_id, _ in sorted(most.items(), key=lambda item: (-item[1], item[0])):
+        frame = frames.get(map_id) or header.frame_id
+        if frame not in taken:
+            taken.add(frame)
+            chosen[map_id] = Header(stamp=header.stamp, frame_id=frame)
+    return chosen
 
 
 def _box(entry: PlacedEntry, number: int, header: Header) -> Marker:

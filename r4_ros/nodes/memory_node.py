@@ -22,6 +22,7 @@ from r4_ros.memory.database_name import is_url
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
 from r4_ros.nodes import convert, qos
+from r4_ros.nodes.aligning import Aligning
 from r4_ros.nodes.base import Job, run
 from r4_ros.nodes.convert_corrections import correction_from_request
 from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
@@ -44,7 +45,7 @@ CLOCKS_AGREE_NS = 3600 * NS_PER_S
 """Stamps farther from the node's clock are a recording's or a simulator's."""
 
 
-class MemoryNode(Syncing):
+class MemoryNode(Aligning, Syncing):
     """Stores what the agents' cameras saw and answers retrievals. All writing happens on one thread."""
 
     def __init__(self, **node_options: Any) -> None:
@@ -91,10 +92,12 @@ class MemoryNode(Syncing):
         self.serve(srv.AddEpisode, "memory/add_episode", self._add_episode, self._writer)
         self.serve(srv.CorrectEntry, "memory/correct", self._correct, self._writer)
         self.serve(srv.Snapshot, "memory/snapshot", self._snapshot, self._queries)
+        self.begin_aligning()
 
     def activate(self) -> None:
         """Listen to the agents; publish what is known."""
         self.begin_hearing()
+        self.hear_static_transforms()
         for agent, prefix in self._served_agents():
             topic = f"{prefix}perception/observations"
             hear = partial(self._on_observations, agent if prefix else "")
@@ -225,7 +228,7 @@ class MemoryNode(Syncing):
             )
         said = correction_from_request(request)
         for agent in self.library.agents_of(said):
-            self._require_served(agent)
+            self.require_served(agent)
         receipt = self.library.correct(said, self._clock_ns())
         self._deltas.publish(self._entries_message(receipt.changed, receipt.removed, receipt.revision))
         self._sent_revision = receipt.revision
@@ -235,7 +238,8 @@ class MemoryNode(Syncing):
         response.changed, response.removed = [p.entry_id for p in receipt.changed], list(receipt.removed)
         return response
 
-    def _require_served(self, agent: str) -> None:
+    def require_served(self, agent: str) -> None:
+        """Raise NotPermitted for an agent that this memory isn't for."""
         if agent != self.agent_id and agent not in self.config.agents:
             raise NotPermitted(f"this memory is corrected for {self._served()}, not for '{agent}'")
 
@@ -311,18 +315,6 @@ class MemoryNode(Syncing):
         response.path, response.bytes = str(path), path.stat().st_size
         return response
 
-    def _near_entries(self) -> list[PlacedEntry]:
-        """At most ``entries_limit`` entries, nearest to the agents; several agents take turns."""
-        limit, agents = self.config.entries_limit, self.library.agents() or [self.agent_id]
-        share = min(limit, -(-2 * limit // len(agents)))  # twice its part: what two are near to counts once
-        chosen: dict[str, PlacedEntry] = {}
-        near = [list(self.library.entries_near(agent, share)) for agent in agents]
-        for rank in range(max(map(len, near))):
-            for entries in near:
-                if rank < len(entries):
-                    chosen.setdefault(entries[rank].entry_id, entries[rank])
-        return list(chosen.values())[:limit]
-
     def _publish_entries_now_and_then(self) -> None:
         """Where there are many robots, less often: this may take a tenth of the time that frames wait for."""
         began = time.monotonic()
@@ -335,7 +327,7 @@ class MemoryNode(Syncing):
         if not self._entries.get_subscription_count():
             self._published_revision = -1  # for who comes next
         elif revision != self._published_revision:
-            self._entries.publish(self._entries_message(self._near_entries(), (), revision, from_revision=0))
+            self._entries.publish(self._entries_message(self.near_entries(), (), revision, from_revision=0))
             self._published_revision = revision
 
     def _entries_message(
@@ -360,7 +352,8 @@ class MemoryNode(Syncing):
         trails = [
             self.library.trail(agent, self.library.newest_stamp(agent) - TRAIL_NS) for agent in self.library.agents()
         ]
-        self._markers.publish(memory_markers(self._near_entries(), trails, self._header()))
+        frames = self.library.map_frames()
+        self._markers.publish(memory_markers(self.near_entries(common=True), trails, self._header(), frames))
 
     def report(self) -> Report:
         """Who is heard, and how much is stored."""

@@ -21,7 +21,7 @@ from r4_ros.adapters.vision_models import make_vision
 from r4_ros.core.config import PerceptionConfig
 from r4_ros.core.errors import FrameRefused, RefusalReason
 from r4_ros.core.intervals import seconds
-from r4_ros.core.model import Episode, Frame
+from r4_ros.core.model import Episode, Frame, PlacedEntry
 from r4_ros.core.ports import Segmenter
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.annotate import annotated, image_message
@@ -192,11 +192,15 @@ class PerceptionNode(R4Node[PerceptionConfig]):
             self.counts.add(f"memory_refused.{ack.outcome.code}")
             self.get_logger().error(f"memory: {ack.outcome.message}", throttle_duration_sec=5.0)
 
+    def _in_my_map(self, message: Any) -> list[PlacedEntry]:
+        """A memory of several robots may tell a thing once in the map of each."""
+        return [e for e in map(convert.entry_from_msg, message.entries) if self.pipeline.in_my_map(e)]
+
     def _on_entries(self, message: Any) -> None:
-        self._link.replace([convert.entry_from_msg(e) for e in message.entries], message.to_revision)
+        self._link.replace(self._in_my_map(message), message.to_revision)
 
     def _on_delta(self, message: Any) -> None:
-        changed = [convert.entry_from_msg(entry) for entry in message.entries]
+        changed = self._in_my_map(message)
         self._link.apply(changed, message.removed, message.from_revision, message.to_revision)
 
     def _resend(self) -> None:

@@ -131,7 +131,7 @@ class Pipeline:
         with self._stage("visibility"):
             view = view_of(depth, image.intrinsics, config.min_depth_m, config.max_depth_m)
             if config.check_absence and entries:
-                expected = sorted((e for e in entries if self._in_my_map(e)), key=lambda e: e.entry_id)
+                expected = sorted((e for e in entries if self.in_my_map(e)), key=lambda e: e.entry_id)
                 observations += self._expectations.check(
                     expected,
                     observations,
@@ -164,8 +164,11 @@ class Pipeline:
             self.appearance.made(image, frame)
         return frame
 
-    def _in_my_map(self, entry: PlacedEntry) -> bool:
-        """Without a map id the agent has maps of its own, which memory names '<agent>/<session>'."""
+    def in_my_map(self, entry: PlacedEntry) -> bool:
+        """Whether it is told in this camera's map.
+
+        Without a map id the agent has maps of its own, which memory names '<agent>/<session>'.
+        """
         if self.config.map_id:
             return entry.map_id == self.config.map_id
         return entry.map_id == "" or entry.map_id.startswith(f"{self.config.agent_id}/")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from r4_ros.core.alignments import Alignment, AlignmentRecord
 from r4_ros.core.errors import StoreError
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import (
@@ -648,6 +649,24 @@ def test_episodes_by_number_and_what_they_mean(open_store: OpenStore) -> None:
     assert [e.episode.episode_id for e in again.episodes_by_number()] == ["x", "y"]
     assert [e.episode.text for e in again.episodes_by_number([second])] == ["bye"]
     assert list(again.episode_vectors()) == [("hello", vector(1, 0))]
+
+
+def test_alignments_and_where_they_stand_in_the_history(open_store: OpenStore) -> None:
+    store = open_store()
+    pose = Pose((0.1 + 0.2, -1e9, 1 / 3), TURN)
+    first = AlignmentRecord(1, 5, "r1", "home", Alignment("r1", "home", "site", pose, "map"), "Straße")
+    undo = AlignmentRecord(2, 9, "r1", "home", None)
+    store.write_alignment(first, 0, 1)
+    anchor = AnchorRecord("front", Anchor(0, "r1", 0, "home", 10, Pose()))
+    store.write_frame(replace(change(1, 10), anchor=anchor, revision=2))
+    store.write_alignment(undo, 1, 3)
+    assert store.revision() == 3 and store.problems() == []
+    store.close()
+    again = open_store()
+    first = replace(first, undone_by=2)
+    assert list(again.alignments()) == [first, undo]
+    [before, frame, after] = again.history()
+    assert (before, after) == (first, undo) and isinstance(frame, KeptFrame)
 
 
 def test_whose_clock_the_stamps_run_on_is_kept(open_store: OpenStore) -> None:

@@ -1,0 +1,112 @@
+"""The part of the library that says where agents' maps lie in common ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from r4_ros.core.alignments import Alignment, AlignmentRecord, Alignments, checked
+from r4_ros.core.errors import InvalidArgument, UnknownEntry
+from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.correctable import Correctable
+
+CONFIGURATION = "configuration"
+"""Source of alignments that a node's configuration says."""
+
+
+class Alignable(Correctable):
+    """What a library needs for that; it sets these fields itself."""
+
+    _anchors: AnchorBook
+    _alignments: list[AlignmentRecord]
+    _map_frames: dict[str, str]
+
+    def align(self, alignment: Alignment, stamp_ns: int, source: str = "") -> AlignmentRecord | None:
+        """Say where an agent's map lies: from now on all that hangs on it is told in the common map's coordinates.
+
+        Nothing stored is rewritten; on return it survives kill -9. None: so it was already. An agent or map that
+        isn't known yet may come later. Raises InvalidArgument for a pose or name that can't be, StoreError.
+        """
+        alignment = checked(alignment)
+        with self._writing, self._lock:
+            self._refuse_if_read_only()
+            if self._anchors.alignments.of(alignment.agent_id, alignment.map_id) == alignment:
+                return None
+            owner = alignment.agent_id, alignment.map_id
+            return self._keep(AlignmentRecord(self._next_number(), stamp_ns, *owner, alignment, source), 0)
+
+    def configure(self, alignment: Alignment, stamp_ns: int) -> AlignmentRecord | None:
+        """The same by configuration: what was said since the configuration last changed goes on to hold."""
+        with self._writing:
+            owner = alignment.agent_id, alignment.map_id
+            said = [r for r in self._alignments if (r.agent_id, r.map_id) == owner and r.source == CONFIGURATION]
+            if said and said[-1].alignment == checked(alignment):
+                return None
+            return self.align(alignment, stamp_ns, CONFIGURATION)
+
+    def take_back_alignment(self, agent_id: str, map_id: str, stamp_ns: int, source: str = "") -> AlignmentRecord:
+        """Take back what was last said of a map and still holds; what was said before holds again.
+
+        Raises UnknownEntry where nothing holds, StoreError.
+        """
+        with self._writing, self._lock:
+            self._refuse_if_read_only()
+            holding = [
+                r
+                for r in self._alignments
+                if (r.agent_id, r.map_id) == (agent_id, map_id) and r.alignment is not None and not r.undone_by
+            ]
+            if not holding:
+                raise UnknownEntry(f"map '{map_id}' of agent '{agent_id}' isn't aligned with another one")
+            record = AlignmentRecord(self._next_number(), stamp_ns, agent_id, map_id, None, source)
+            return self._keep(record, holding[-1].number)
+
+    def _next_number(self) -> int:
+        return self._alignments[-1].number + 1 if self._alignments else 1
+
+    def _keep(self, record: AlignmentRecord, undoes: int) -> AlignmentRecord:
+        """Store a record, and let queries see what then holds."""
+        before = [replace(r, undone_by=record.number) if r.number == undoes else r for r in self._alignments]
+        records = [*before, record]
+        beside = self._index.aligned(Alignments(records))
+        self._store.write_alignment(record, undoes, self._revision + 1)
+        self._anchors.take(beside.anchors)
+        self._index.take_places(beside)
+        self._alignments = records
+        self._revision += 1
+        return record
+
+    def alignments(self) -> list[AlignmentRecord]:
+        """All that was said of where maps lie, oldest first, also what doesn't hold any more."""
+        with self._lock:
+            return list(self._alignments)
+
+    def own_maps(self) -> dict[tuple[str, str], str]:
+        """By agent and map id, for all that anything is known of: the id of the map that it is told in."""
+        with self._lock:
+            return {owner: self._anchors.alignments.map_of(*owner) for owner in self._anchors.owners}
+
+    def map_frames(self) -> dict[str, str]:
+        """Name of each common map's fixed frame; its id where nobody gave one."""
+        with self._lock:
+            return self._common_frames()
+
+    def _common_frames(self) -> dict[str, str]:
+        alignments = self._anchors.alignments
+        unnamed = {a.common_id: a.common_id for a in alignments}
+        return {**unnamed, **self._map_frames, **alignments.frames()}
+
+    def common_map(self, agent_id: str, map_id: str, given: str = "") -> str:
+        """The map that ``given`` names as the common one; empty: the only other one there is. Raises InvalidArgument.
+
+        Raises UnknownEntry for an agent's map that nothing is known of.
+        """
+        known = self.own_maps()
+        if (agent_id, map_id) not in known:
+            names = ", ".join(f"'{agent}': '{own}'" for agent, own in sorted(known)) or "none yet"
+            raise UnknownEntry(f"agent '{agent_id}' has no map '{map_id}'; known maps by agent: {names}")
+        others = {common for owner, common in known.items() if owner != (agent_id, map_id)}
+        if given:
+            return given
+        if len(others) != 1:
+            raise InvalidArgument(f"into which map? others are: {', '.join(sorted(others)) or 'none'}")
+        return others.pop()
