@@ -51,7 +51,7 @@ class Trails:
                 continue
             newest = self._newest.get((agent_id, session.session))
             if newest is not None and newest.stamp_ns == stamp_ns:
-                return self._point(agent_id, _record(newest))
+                return self._point(agent_id, _record(newest), own)
             before, after = self._store.trail_around(agent_id, session.session, stamp_ns)
             if before is None:
                 continue
