@@ -40,6 +40,7 @@ _SECOND = 1_000_000_000
 
 _ORIGIN = "SELECT CAST(min(at) AS text) FROM r4_schema"
 _KNOWN = "SELECT CAST(at AS text) FROM changed WHERE change_no = ?"
+_OLDEST = "SELECT min(change_no) FROM changed"
 _NEWEST = "SELECT change_no, CAST(at AS text) FROM changed ORDER BY change_no DESC LIMIT 1"
 _CHANGED = (
     "SELECT change_no, CAST(at AS text), kind, ids, gone FROM changed WHERE change_no > ? ORDER BY change_no LIMIT ?"
@@ -118,11 +119,13 @@ class Feed:
         [(origin,)] = self._file.execute(_ORIGIN)
         if heard.origin != origin:
             return self._beginning(origin)
-        if not heard.change or heard.entry >= 0:
+        if heard.entry >= 0:  # all is being taken anew
             return heard
-        if self._file.execute(_KNOWN, (heard.change,)) == [(heard.at,)]:
-            return heard
-        return self._beginning(origin)
+        if heard.change:
+            goes_on = self._file.execute(_KNOWN, (heard.change,)) == [(heard.at,)]
+        else:
+            goes_on = self._file.execute(_OLDEST) in ([(None,)], [(1,)])
+        return heard if goes_on else self._beginning(origin)
 
     def _beginning(self, origin: str) -> Heard:
         rows = self._file.execute(_NEWEST)

@@ -8,50 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alike import assert_alike
-from loops import Loop, shelf
-from memories import content, plain
-
-from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import NotPermitted
-from r4_ros.core.model import Episode, EpisodeSource, Interval, Query
-from r4_ros.evaluation.postgres_server import Server
-from r4_ros.memory.library import Library, open_library
 
 pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
 
-from r4_ros.memory.inbox import Inbox
-from r4_ros.memory.postgres_store import PostgresStore
-from r4_ros.memory.synchronizer import SyncConfig, Synchronizer
+from fleet import Fleet, Robot, check_alike, check_observations, known_of, settle
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from loops import Loop, shelf
+from memories import content, plain
+
+from r4_ros.core.errors import NotPermitted, StoreError
+from r4_ros.core.model import Embedding, Episode, EpisodeSource, Interval, Query
+from r4_ros.evaluation.postgres_server import Server
+from r4_ros.memory import feed, outbox, synchronizer
 
 S = 1_000_000_000
-
-
-class Fleet:
-    """A map server, and the way of each robot's role to it."""
-
-    def __init__(self, server: Server, *robots: str) -> None:
-        self.url = server.database()
-        self.library = open_library(self.url, MemoryConfig())
-        for robot in robots:
-            store = self.library.store
-            assert isinstance(store, PostgresStore)
-            store.make_role(robot, robot)
-        self.inbox = Inbox(lambda: self.library, self.anew)
-
-    def anew(self) -> Library:
-        self.library.close()
-        self.library = open_library(self.url, MemoryConfig())
-        return self.library
-
-    def as_robot(self, robot: str) -> str:
-        return self.url.replace("//r4@", f"//{robot}@")
-
-    def work(self) -> int:
-        done = 0
-        while self.inbox.work() is not None:
-            done += 1
-        return done
+MakeRobot = Callable[..., Robot]
 
 
 @pytest.fixture
@@ -62,122 +34,192 @@ def fleet(postgres_server: Server) -> Iterator[Fleet]:
 
 
 @pytest.fixture
-def robot_memory(tmp_path: Path) -> Iterator[Callable[..., Library]]:
-    opened: list[Library] = []
+def synced(fleet: Fleet, tmp_path: Path) -> Iterator[MakeRobot]:
+    made: list[Robot] = []
 
-    def make(name: str = "r1.db") -> Library:
-        opened.append(open_library(tmp_path / name, MemoryConfig()))
-        return opened[-1]
+    def make(name: str = "r1", **config: Any) -> Robot:
+        made.append(Robot(tmp_path / f"{name}.db", name, fleet, **config))
+        return made[-1]
 
     yield make
-    for library in opened:
-        library.close()
-
-
-def settle(sync: Synchronizer, fleet: Fleet) -> None:
-    """Until nothing is left to be told."""
-    for _ in range(1000):
-        busy = sync.step()
-        assert not sync.state.error, sync.state.error
-        if not (busy or fleet.work()) and not sync.state.waiting_frames:
-            return
-    raise AssertionError("it doesn't come to an end")
-
-
-def alike(a: Any, b: Any) -> bool:
-    return bool(plain(content(a)) == content(b))
+    for robot in made:
+        robot.close()
 
 
 @pytest.mark.parametrize("odometry", [True, False])
 def test_what_a_robot_saw_is_worked_in_as_if_it_had_come_by_topic(
-    fleet: Fleet, robot_memory: Any, make_robot: Any, thing: Any, odometry: bool
+    fleet: Fleet, synced: MakeRobot, make_robot: Any, thing: Any, odometry: bool
 ) -> None:
-    library = robot_memory()
+    robot = synced()
     loop = Loop(make_robot(), shelf(thing), odometry)
-    sync = Synchronizer(lambda: library, SyncConfig(fleet.as_robot("r1")))
     for number, frame in enumerate(loop.frames()):
-        library.ingest(frame)
+        robot.library.ingest(frame)
         if number % 20 == 0:
-            sync.step()
+            robot.sync.step()
         if number % 30 == 0:
             fleet.work()
-    library.correct_anchors("r1", *loop.correction())
+    robot.library.correct_anchors("r1", *loop.correction())
     for step in range(4):
-        library.ingest(replace(loop.frame(43 + step / 2, closed=True)))
-    settle(sync, fleet)
-    sync.close()
-    assert sync.state.refused == 0 and sync.state.problem == ""
-    assert list(fleet.library.store.observation_ids()) == list(library.store.observation_ids())
-    assert alike(library.store.path, fleet.url)
-
-
-def known_of(library: Library, agent: str) -> dict[str, Any]:
-    """What a memory says of one agent, but for its own numbers of things."""
-    stored = {e.entry_id: e for e in library.entries() if e.agent_id == agent}
-    events = [e for e in library.events() if e.agent_id == agent]
-    found = {
-        "entries": [
-            replace(e, stays=tuple(replace(s, anchor_id=0, revision=0) for s in e.stays)) for e in stored.values()
-        ],
-        "placed": sorted((p for p in library.placed() if p.agent_id == agent), key=lambda p: p.entry_id),
-        "events": sorted(events, key=lambda e: e.event_id),
-        "episodes": [e for e in library.retrieve(Query(with_episodes=True)).episodes if e.agent_id == agent],
-        "merged": sorted(
-            row[:2]
-            for row in library.store.file.execute(
-                "SELECT e.entry_id, k.entry_id, e.agent_id FROM entry e JOIN entry k ON k.slot = e.merged_into"
-            )
-            if row[2] == agent
-        ),
-        "sessions": library._sessions.of(agent),
-    }
-    found["entries"].sort(key=lambda e: e.entry_id)
-    return found
-
-
-def check_alike(a: Library, b: Library, agent: str) -> None:
-    """Both memories say the same of an agent."""
-    assert_alike(known_of(a, agent), known_of(b, agent))
-
-
-def settle_all(syncs: list[Synchronizer], fleet: Fleet) -> None:
-    for _ in range(1000):
-        busy = [sync.step() for sync in syncs]
-        assert not any(sync.state.error for sync in syncs), [sync.state.error for sync in syncs]
-        if not (any(busy) or fleet.work()) and not any(sync.state.waiting_frames for sync in syncs):
-            return
-    raise AssertionError("it doesn't come to an end")
+        robot.library.ingest(replace(loop.frame(43 + step / 2, closed=True)))
+    settle(fleet, robot)
+    assert robot.sync.state.refused == 0 and robot.sync.state.problem == ""
+    assert list(fleet.library.store.observation_ids()) == list(robot.library.store.observation_ids())
+    robot.close()
+    assert plain(content(robot.path)) == content(fleet.url)  # type: ignore[arg-type]
 
 
 def test_what_another_robot_knows_comes_down_and_is_answered_with(
-    fleet: Fleet, robot_memory: Any, make_robot: Any, thing: Any
+    fleet: Fleet, synced: MakeRobot, make_robot: Any, thing: Any
 ) -> None:
-    mine, theirs = robot_memory("r1.db"), robot_memory("r2.db")
+    mine, theirs = synced("r1"), synced("r2")
     loop = Loop(make_robot(agent_id="r2", map_id="home"), shelf(thing))
-    syncs = [
-        Synchronizer(lambda: mine, SyncConfig(fleet.as_robot("r1"))),
-        Synchronizer(lambda: theirs, SyncConfig(fleet.as_robot("r2"))),
-    ]
-    mine.ingest(make_robot(map_id="home").frame(1, thing("cup", (2, 0.2, 0.8))))
+    mine.library.ingest(make_robot(map_id="home").frame(1, thing("cup", (2, 0.2, 0.8))))
     for number, frame in enumerate(loop.frames()):
-        theirs.ingest(frame)
+        theirs.library.ingest(frame)
         if number % 20 == 0:
-            for sync in syncs:
-                sync.step()
+            mine.sync.step()
+            theirs.sync.step()
             fleet.work()
-    settle_all(syncs, fleet)
-    check_alike(mine, fleet.library, "r2")
-    check_alike(theirs, fleet.library, "r1")
-    theirs.correct_anchors("r2", *loop.correction())
-    theirs.add_episode(Episode("", "r2", "tea", Interval(20 * S, 21 * S), EpisodeSource.OPERATOR, "home", (1, 2, 0)))
-    settle_all(syncs, fleet)
-    assert theirs.merges()
-    check_alike(mine, fleet.library, "r2")
-    path, before = mine.store.path, known_of(mine, "r2")
-    mine.close()
-    with open_library(path, MemoryConfig()) as again:
-        assert_alike(known_of(again, "r2"), before)
-        found = again.retrieve(Query(labels=("thing3",), agents=("r2",)))
-        assert [e.label for e in found.entries] == ["thing3"]
-        with pytest.raises(NotPermitted):
-            again.ingest(loop.frame(60))
+    settle(fleet, mine, theirs)
+    check_alike(mine.library, fleet.library, "r2")
+    check_alike(theirs.library, fleet.library, "r1")
+    theirs.library.correct_anchors("r2", *loop.correction())
+    tea = Episode("", "r2", "tea", Interval(20 * S, 21 * S), EpisodeSource.OPERATOR, "home", (1, 2, 0))
+    theirs.library.add_episode(tea)
+    settle(fleet, mine, theirs)
+    assert theirs.library.merges()
+    check_alike(mine.library, fleet.library, "r2")
+    before = known_of(mine.library, "r2")
+    mine.kill()
+    assert plain(before) == plain(known_of(mine.library, "r2"))
+    found = mine.library.retrieve(Query(labels=("thing3",), agents=("r2",)))
+    assert [e.label for e in found.entries] == ["thing3"]
+    assert mine.library.trail_at("r2", 30 * S) == pytest.approx(fleet.library.trail_at("r2", 30 * S))
+    with pytest.raises(NotPermitted):
+        mine.library.ingest(loop.frame(60))
+    settle(fleet, mine, theirs)
+    check_observations(fleet, [mine, theirs])
+
+
+KINDS = ("mug", "chair", "plate", "lamp")
+WHAT_ROBOTS_DO = ("step", "step", "kill", "cut", "describe", "absent", "tell")
+ACTIONS = st.one_of(
+    st.tuples(st.just("see"), st.sampled_from(("r1", "r2")), st.integers(0, 15)),
+    st.tuples(st.just("see"), st.sampled_from(("r1", "r2")), st.integers(0, 15)),
+    st.tuples(
+        st.sampled_from(("step", "step", "kill", "cut", "describe", "absent", "tell")),
+        st.sampled_from(("r1", "r2")),
+        st.just(0),
+    ),
+    st.tuples(st.sampled_from(("work", "work", "crash", "anew", "forget_log")), st.just(""), st.just(0)),
+)
+
+
+class Drive:
+    """Two robots that do what they are told, on maps of their own, with small batches."""
+
+    def __init__(self, fleet: Fleet, folder: Path, make_robot: Any, thing: Any, embedder: Any) -> None:
+        self.fleet, self.thing, self.embedder = fleet, thing, embedder
+        self.robots = {name: Robot(folder / f"{name}.db", name, fleet) for name in ("r1", "r2")}
+        self.bodies = {name: make_robot(agent_id=name, map_id=f"map of {name}") for name in self.robots}
+        self.frames: dict[str, list[Any]] = {name: [] for name in self.robots}
+        self.stamp = 100.0
+
+    def see(self, name: str, seen: int) -> None:
+        self.stamp += 0.7 + 0.3 * seen
+        body = self.bodies[name]
+        body.where = (0.11 * seen, 0.03 * seen, 0.02 * seen)
+        labels = [label for k, label in enumerate(KINDS) if seen >> k & 1]
+        things = [self.thing(label, (3.03 + 0.01 * seen, 1.07 * KINDS.index(label) - 1, 0.8)) for label in labels]
+        frame = body.frame(self.stamp, *things)
+        vectors = {label: Embedding("axes", self.embedder.embed([label])[0]) for label in labels}
+        frame = replace(
+            frame, observations=tuple(replace(o, label_embedding=vectors[o.label]) for o in frame.observations)
+        )
+        self.frames[name].append(frame)
+        self.robots[name].library.ingest(frame)
+
+    def describe(self, name: str) -> None:
+        """A description that comes late, for whatever frame."""
+        for frame in self.frames[name][len(self.frames[name]) // 2 :][:1]:
+            said = tuple(replace(o, description=f"a {o.label} at {frame.stamp_ns}") for o in frame.observations)
+            self.robots[name].library.ingest(replace(frame, observations=said))
+
+    def absent(self, name: str) -> None:
+        """One of the things that anybody knows isn't there."""
+        library = self.robots[name].library
+        known = [e for e in library.entries() if e.agent_id == name]
+        for entry in known[:1]:
+            self.stamp += 0.7
+            self.robots[name].library.ingest(self.bodies[name].absent(self.stamp, entry.entry_id))
+
+    def tell(self, name: str) -> None:
+        when = Interval(round(self.stamp * S), round(self.stamp * S) + S)
+        self.robots[name].library.add_episode(Episode("", name, f"at {self.stamp}", when, EpisodeSource.CAPTION))
+
+    def step(self, name: str) -> None:
+        self.robots[name].sync._not_before = 0.0
+        self.robots[name].sync.step()
+
+    def kill(self, name: str) -> None:
+        self.robots[name].kill()
+
+    def cut(self, name: str) -> None:
+        self.robots[name].cut()
+
+    def work(self, _: str) -> None:
+        self.fleet.inbox.work()
+
+    def anew(self, _: str) -> None:
+        self.fleet.anew()
+
+    def crash(self, _: str) -> None:
+        """The map server dies in the middle of a batch: its transaction never was."""
+        file = self.fleet.library.store.file
+        with pytest.raises(StoreError), self.fleet.library.together():
+            self.fleet.inbox.work()
+            file._connection.close()  # type: ignore[attr-defined]
+            file.execute("SELECT 1")
+        self.fleet.anew()
+
+    def forget_log(self, _: str) -> None:
+        self.fleet.sql("DELETE FROM changed WHERE change_no < (SELECT max(change_no) FROM changed)")
+
+    def finish(self) -> None:
+        for robot in self.robots.values():
+            robot.sync._not_before = 0.0
+            robot.sync.step()  # a cut connection is noticed
+            robot.sync._not_before = 0.0
+        settle(self.fleet, *self.robots.values())
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(actions=st.lists(ACTIONS, min_size=5, max_size=60))
+def test_whatever_comes_in_between_memories_are_equal_in_the_end(
+    postgres_server: Server,
+    make_robot: Any,
+    thing: Any,
+    axes: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    actions: list[tuple[str, str, int]],
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(outbox, "FRAMES", 3)
+        patched.setattr(synchronizer, "WINDOW", 2)
+        for name, most in (("CHANGES", 3), ("ENTRIES", 2), ("EVENTS", 3), ("FRAMES", 5), ("EPISODES", 1)):
+            patched.setattr(feed, name, most)
+        drive = Drive(Fleet(postgres_server, "r1", "r2"), tmp_path_factory.mktemp("drive"), make_robot, thing, axes())
+        try:
+            for action, name, seen in actions:
+                drive.see(name, seen) if action == "see" else getattr(drive, action)(name)
+            drive.finish()
+            r1, r2 = drive.robots.values()
+            check_observations(drive.fleet, [r1, r2])
+            check_alike(r1.library, drive.fleet.library, "r1", "r2")
+            check_alike(r2.library, drive.fleet.library, "r1", "r2")
+            for robot in (r1, r2):
+                assert robot.sync.state.refused == 0, robot.sync.state.problem
+        finally:
+            for robot in drive.robots.values():
+                robot.close()
+            drive.fleet.library.close()
