@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import itertools
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -54,13 +57,11 @@ def synced(fleet: Fleet, tmp_path: Path) -> Iterator[MakeRobot]:
 def test_clocks_too_far_apart_are_refused_and_said(
     fleet: Fleet, synced: MakeRobot, robot: Any, offset_s: float
 ) -> None:
-    from time import time_ns
-
     mine = synced()
     mine.library.ingest(robot.frame(1))
     wanted = SyncConfig(fleet.as_robot("r1"), clock_s=1.0)
     sync = Synchronizer(
-        lambda: mine.library, wanted, lambda c: MapLink(c.url, wall_ns=lambda: time_ns() + round(offset_s * S))
+        lambda: mine.library, wanted, lambda c: MapLink(c.url, wall_ns=lambda: time.time_ns() + round(offset_s * S))
     )
     sync.step()
     if abs(offset_s) < 1.0:
@@ -85,7 +86,7 @@ def test_errors_are_paused_for_longer_and_longer_by_the_monotonic_clock(fleet: F
         now[0] = tenth / 10
         assert sync.step() is False
     assert sync.state.error == "no network"
-    pauses = [b - a for a, b in zip(tried, tried[1:], strict=False)]
+    pauses = [b - a for a, b in itertools.pairwise(tried)]
     assert pauses[0] == pytest.approx(0.5) and max(pauses) == pytest.approx(60) and pauses == sorted(pauses)
 
 
@@ -182,10 +183,9 @@ def test_a_server_put_back_from_an_older_copy_is_told_and_heard_anew(
     fleet.library.close()
     old = postgres_server.database()
     name, copy = (url.split("/")[3].split("?")[0] for url in (fleet.url, old))
-    postgres_server._run("dropdb", "-h", postgres_server.folder, "-p", postgres_server.port, "-U", "r4", copy)
-    postgres_server._run(
-        "createdb", "-h", postgres_server.folder, "-p", postgres_server.port, "-U", "r4", "-T", name, copy
-    )
+    where = ("-h", postgres_server.folder, "-p", postgres_server.port, "-U", "r4")
+    postgres_server._run("dropdb", *where, copy)
+    postgres_server._run("createdb", *where, "-T", name, copy)
     fleet.anew()
     drive(10, 20)
     settle(fleet, *robots)
@@ -291,8 +291,6 @@ def test_history_that_wasnt_told_is_kept_until_the_disk_must_come_first(
 
 
 def test_pictures_go_along_where_they_may(fleet: Fleet, synced: MakeRobot, robot: Any, thing: Any) -> None:
-    import base64
-
     jpeg = b"\xff\xd8\xff" + bytes(200)
     picture = DATA_URL + base64.b64encode(jpeg).decode()
     for name, images in (("r1", True), ("r2", False)):
