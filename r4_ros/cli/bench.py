@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
     group.command("correction")(correction)
     group.command("reasoner")(reasoner)
     group.command("fleet")(fleet)
+    group.command("sync")(sync)
     app.add_typer(group, name="bench")
 
 
@@ -272,4 +273,30 @@ def fleet(
         for name, value in found.items():
             print(f"{name:>32}  {value}")
     if found["missing"] or found["duplicated"] or found["unacknowledged"] or found["given_up"] or found["problems"]:
+        raise typer.Exit(1)
+
+
+def sync(
+    observations: Annotated[
+        int, typer.Option(help="observations of the day that the robot was away", min=100)
+    ] = 20_000,
+    things: Annotated[int, typer.Option(help="things that it drives among", min=100)] = 4_000,
+    live: Annotated[int, typer.Option(help="frames that are timed with and without syncing", min=100)] = 1_000,
+    as_json: AsJson = False,
+) -> None:
+    """A robot that was away for a day catches up with a map server: how quickly, how large, and at what cost?
+
+    Exit status 1 where the server lacks an observation, or has one twice.
+    """
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
+    from r4_ros.evaluation.bench_sync import bench_sync
+
+    found = bench_sync(observations, things, live, _say)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        for part in ("up", "down", "live"):
+            for name, value in found[part].items():
+                print(f"{part:>5} {name:>32}  {value}")
+    if found["missing"] or found["duplicated"]:
         raise typer.Exit(1)

@@ -106,3 +106,12 @@ def test_the_benchmark_notices_a_wrong_answer(tmp_path: Path) -> None:
         library.correct_anchors("r1", way.stamps[:10], [Pose((0.1, 0, 0))] * 10)
         watcher.ask()
         assert watcher.wrong == 1
+
+
+def test_synchronisation_as_json(app: typer.Typer, postgres_server: object) -> None:
+    options = ["bench", "sync", "--observations", "300", "--things", "100", "--live", "100", "--json"]
+    ran = CliRunner().invoke(app, options)
+    assert ran.exit_code == 0, ran.output
+    found = json.loads(ran.stdout)
+    assert found["observations"] == 1300 and found["missing"] == found["duplicated"] == 0
+    assert found["up"]["bytes_per_observation"] > 0 and found["down"]["entries"] > 0
