@@ -119,11 +119,11 @@ def bench_fleet(fleet: Fleet, processes: int, url: str, say: Callable[[str], Non
             (folder / "starting").rename(folder / "start")
             say(f"{fleet.robots} robots in {len(robots)} processes drive for {fleet.seconds:g} s")
             time.sleep(max(0.0, began - time.time()))
-            idle = server.spent_s()
+            idle = server.spent_s(), postgres.cpu_s() if postgres is not None else 0.0
             _trouble(fleet, began, server, postgres, say)
             for process in robots:
                 process.wait(max(0.0, began + fleet.seconds + fleet.drain_s + _END_S - time.time()))
-            spent = server.spent_s() - idle
+            spent = server.spent_s() - idle[0], postgres.cpu_s() - idle[1] if postgres is not None else 0.0
             for i in range(len(robots)):
                 said.append(json.loads((folder / f"result{i}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
@@ -132,7 +132,7 @@ def bench_fleet(fleet: Fleet, processes: int, url: str, say: Callable[[str], Non
             for process in robots:
                 process.kill()
             server.stop(signal.SIGKILL)
-        return _result(fleet, said, database, spent, postgres)
+        return _result(fleet, said, database, spent)
 
 
 @contextmanager
@@ -200,7 +200,8 @@ def _trouble(
     time.sleep(max(0.0, began + fleet.seconds - time.time()))
 
 
-def _result(fleet: Fleet, said: list[Any], database: str, spent_s: float, postgres: Server | None) -> dict[str, Any]:
+def _result(fleet: Fleet, said: list[Any], database: str, spent_s: tuple[float, float]) -> dict[str, Any]:
+    """``spent_s``: processor time of the map server and of PostgreSQL, from the start of the drive on."""
     robots = {name: robot for process in said for name, robot in process["robots"].items()}
     acked = {
         observation_id(name, 0, _CAMERA, stamp, index)
@@ -215,8 +216,12 @@ def _result(fleet: Fleet, said: list[Any], database: str, spent_s: float, postgr
     finally:
         store.close()
     lags = np.array([lag for robot in robots.values() for lag in robot["lags"]] or [0.0])
+
+    def each(seconds: float) -> float:
+        return round(1e6 * seconds / max(1, len(acked)), 1)
+
     sent = fleet.frame * sum(robot["sent"] for robot in robots.values())
-    found: dict[str, Any] = {
+    return {
         "robots": fleet.robots,
         "rate": fleet.rate,
         "seconds": fleet.seconds,
@@ -232,10 +237,8 @@ def _result(fleet: Fleet, said: list[Any], database: str, spent_s: float, postgr
         "refused": dict(sum((Counter(robot["refused"]) for robot in robots.values()), Counter())),
         "lag_p50_s": round(float(np.percentile(lags, 50)), 4),
         "lag_p99_s": round(float(np.percentile(lags, 99)), 4),
-        "cpu_us_per_observation": round(1e6 * spent_s / max(1, len(acked)), 1),
-        "robots_cpu_us_per_observation": round(1e6 * sum(process["cpu_s"] for process in said) / max(1, len(acked)), 1),
+        "cpu_us_per_observation": each(spent_s[0]),
+        "database_cpu_us_per_observation": each(spent_s[1]),
+        "robots_cpu_us_per_observation": each(sum(process["cpu_s"] for process in said)),
         "problems": problems,
     }
-    if postgres is not None:
-        found["database_cpu_us_per_observation"] = round(1e6 * postgres.cpu_s() / max(1, len(acked)), 1)
-    return found

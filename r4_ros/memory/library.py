@@ -165,10 +165,11 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         with self._writing, self._lock, self._store.together():
             yield
 
-    def ingest(self, frame: Frame) -> Receipt:
+    def ingest(self, frame: Frame, tell: bool = True) -> Receipt:
         """Store a frame and work it in; on return it survives kill -9. The same frame again changes nothing.
 
         But for descriptions: where it has some that its observations lacked, their entries take them over.
+        ``tell``: whether the receipt says how the entries stand that it changed.
 
         Raises InvalidArgument for impossible numbers or vectors of another model than its own, WriterRefused while
         another writer serves this camera, and StoreError where nothing could be stored.
@@ -197,7 +198,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
             self._store.write_frame(replace(change, beliefs=tuple(self._steadiness.changed())))
             self._steadiness.kept()
             self._sessions.commit(admission)
-            return self._with(settled, self._divide(change, self._applied(frame, change)))
+            return self._with(settled, self._divide(change, self._applied(frame, change, tell)))
 
     def _settle(self, frame: Frame, admission: Admission) -> Correction:
         """Move anchors where the frame says that the map stepped, or holds still again."""
@@ -208,7 +209,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
             self._steadiness.take_back()
             raise
 
-    def _applied(self, frame: Frame, change: FrameChange) -> Receipt:
+    def _applied(self, frame: Frame, change: FrameChange, tell: bool) -> Receipt:
         self._revision = change.revision
         self._vector_model.took(frame)
         if change.anchor is not None:
@@ -233,7 +234,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
             sequence=frame.sequence,
             revision=change.revision,
             stored=len(change.observations),
-            changed=tuple(self._placed(shown)),
+            changed=tuple(self._placed(shown)) if tell else (),
             removed=removed,
             events=tuple(events),
         )

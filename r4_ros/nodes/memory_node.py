@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Sequence
@@ -35,8 +36,7 @@ from r4_ros.nodes.storing import Storing
 from r4_ros.nodes.syncing import Syncing
 from r4_ros.nodes.worker import Worker
 
-ENTRIES_PERIOD_S = 1.0
-ENTRIES_SHARE = 10
+ENTRIES_PERIOD_S, ENTRIES_SHARE = 1.0, 10
 HISTORY_PERIOD_S, HISTORY_TIME_S = 1.0, 0.03
 WAITING_PERIOD_S = 0.1
 TRAIL_NS = 600 * NS_PER_S
@@ -131,8 +131,7 @@ class MemoryNode(Aligning, Syncing):
 
     def _on_observations(self, agent: str, data: bytes) -> None:
         self.counts.add("frames")
-        if not self._intake.offer(agent, data):
-            self.counts.add("frames_dropped")
+        self.counts.add("frames_dropped", int(not self._intake.offer(agent, data)))
         self._offer_storing()
 
     def _offer_storing(self) -> None:
@@ -143,6 +142,7 @@ class MemoryNode(Aligning, Syncing):
     def _store_waiting(self) -> None:
         """Store frames that wait, acknowledge them after COMMIT, and say what they changed."""
         self._storing = False
+        self._frames.tell = bool(self._deltas.get_subscription_count())
         done = self._frames.store()
         for stored in done:
             if stored.error is None:
@@ -151,7 +151,7 @@ class MemoryNode(Aligning, Syncing):
                 self._refuse(stored.message, stored.error)
         kept = [(stored.frame, stored.receipt) for stored in done if stored.error is None]
         if kept:
-            self._tell_changes([frame for frame, _ in kept], [receipt for _, receipt in kept])
+            self._tell_changes([frame for frame, _ in kept], [receipt for _, receipt in kept], self._frames.tell)
         if done:
             self._offer_storing()
 
@@ -176,7 +176,7 @@ class MemoryNode(Aligning, Syncing):
         self._tell_changes([frame], [receipt])
         return receipt
 
-    def _tell_changes(self, frames: Sequence[Frame], receipts: Sequence[Receipt]) -> None:
+    def _tell_changes(self, frames: Sequence[Frame], receipts: Sequence[Receipt], delta: bool = True) -> None:
         self.counts.add("observations", sum(receipt.stored for receipt in receipts))
         self._map_frames.update({frame.map_id: frame.map_frame for frame in frames})
         whole = bool(self._store_trouble) or any(receipt.anchors for receipt in receipts)
@@ -185,7 +185,7 @@ class MemoryNode(Aligning, Syncing):
         if newest > self._sent_revision:
             # after trouble, anchors may have moved before a frame that then couldn't be stored: a gap too
             start = newest if whole else self._sent_revision
-            if self._deltas.get_subscription_count():
+            if delta:
                 self._deltas.publish(self._entries_message(*net_change(receipts), newest, start))
             self._sent_revision = newest
         if whole:
@@ -385,6 +385,7 @@ class MemoryNode(Aligning, Syncing):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until it is told to stop."""
+    gc.set_threshold(50_000, 20, 50)  # entries stay: by the default a tenth of a frame's time goes into looking at them
     return run(MemoryNode, args)
 
 

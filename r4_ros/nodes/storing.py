@@ -16,20 +16,23 @@ from r4_ros.memory.library import Library
 from r4_ros.nodes import convert
 from r4_ros.nodes.intake import Intake, Stored, check_sender
 
-TOGETHER_FRAMES, TOGETHER_S = 64, 0.05
+TOGETHER_FRAMES, TOGETHER_S = 64, 0.1
 """So many frames at most are committed together, or what was worked in within this time; queries wait meanwhile."""
 _REFUSALS = (FrameRefused, InvalidArgument, NotPermitted, WriterRefused)
 
 
 class Storing:
-    """Takes frames from the intake into a memory. ``anew`` opens the memory again, as it is on disk, and gives it."""
+    """Takes frames from the intake into a memory. ``anew`` opens the memory again, as it is on disk, and gives it.
+
+    ``tell``: whether receipts say how the entries stand that frames changed; ``unreadable``: messages that were none.
+    """
 
     def __init__(
         self, intake: Intake, library: Callable[[], Library], anew: Callable[[], Library], config: MemoryConfig
     ) -> None:
         self._intake, self._library, self._anew, self._config = intake, library, anew, config
         self._must_open = ""
-        self.unreadable = 0
+        self.tell, self.unreadable = True, 0
 
     def store(self) -> list[Stored]:
         """Store frames that wait; on return what became of each is final."""
@@ -86,6 +89,6 @@ class Storing:
         try:
             check_sender(agent, message, self._config.frame_observations, self._config.frame_kb)
             frame = convert.frame_from_msg(message)
-            return Stored(message, frame, self._library().ingest(frame))
+            return Stored(message, frame, self._library().ingest(frame, self.tell))
         except _REFUSALS as error:
             return Stored(message, error=error)
