@@ -36,6 +36,34 @@ class RequestRefused(ModelError):
         self.status = status
 
 
+class Interrupted(ModelError):
+    """Nobody waits for the reply any more."""
+
+
+class _Flight:
+    """One request on its way: what must be cut to end it, and why it was cut."""
+
+    def __init__(self) -> None:
+        self.overdue, self.interrupted = threading.Event(), threading.Event()
+        self._sockets: list[socket.socket] = []
+
+    def hold(self, connected: socket.socket) -> None:
+        """Have a socket at hand; a connection forgets its own once the headers came."""
+        self._sockets.append(connected)
+        if self.interrupted.is_set():
+            self._cut()
+
+    def stop(self, why: threading.Event) -> None:
+        """End it, wherever it stands."""
+        why.set()
+        self._cut()
+
+    def _cut(self) -> None:
+        for held in list(self._sockets):
+            with suppress(OSError):
+                held.shutdown(socket.SHUT_RDWR)
+
+
 class ChatServer:
     """One model on one server. Thread-safe: every request has its own connection.
 
@@ -57,6 +85,12 @@ class ChatServer:
         self._path = parts.path.rstrip("/") + "/chat/completions"
         self._where = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         self._key_variable, self._allow_remote = key_variable, allow_remote
+        self._flights: set[_Flight] = set()
+
+    def interrupt(self) -> None:
+        """End the requests at work, whose callers get Interrupted; servers stop where the connection is cut."""
+        for flight in list(self._flights):
+            flight.stop(flight.interrupted)
 
     def check(self) -> None:
         """Raises NotPermitted where the server is another host and those aren't allowed, or the key is missing."""
@@ -81,60 +115,74 @@ class ChatServer:
         """The model's reply to chat messages; constrained to a JSON schema where one is given and the server can.
 
         A busy server (429, 5xx) is asked again as long as the deadline allows. Raises DeadlineExceeded, ModelError
-        (refused, or what came is no completion) and NotPermitted.
+        (refused, interrupted, or what came is no completion) and NotPermitted.
         """
+        form = {"name": "reply", "schema": dict(schema), "strict": True} if schema is not None else None
+        more = {"response_format": {"type": "json_schema", "json_schema": form}} if form is not None else {}
+        return reply_of(self.completion(messages, deadline_s, max_tokens, temperature, **more))
+
+    def completion(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        deadline_s: float,
+        max_tokens: int,
+        temperature: float,
+        **more: object,
+    ) -> bytes:
+        """What the server sends for chat messages, as ``complete`` asks it; ``more`` fields of the request."""
         self.check()
         body: dict[str, Any] = {"model": self.model, "messages": list(messages), "max_tokens": max_tokens}
-        body["temperature"] = temperature
-        if schema is not None:
-            form = {"name": "reply", "schema": dict(schema), "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-        end = time.monotonic() + deadline_s
-        payload = json.dumps(body).encode()
+        payload = json.dumps({**body, "temperature": temperature, **more}).encode()
+        flight = _Flight()
+        self._flights.add(flight)
+        try:
+            return self._persist(payload, time.monotonic() + deadline_s, flight)
+        finally:
+            self._flights.discard(flight)
+
+    def _persist(self, payload: bytes, end: float, flight: _Flight) -> bytes:
+        """The body of a good answer; a busy server is asked again."""
         for attempt in range(len(WAIT_S) + 1):
-            status, headers, data = self._post(payload, end)
+            status, headers, data = self._post(payload, end, flight)
             if status == 200:
-                return reply_of(data)
+                return data
             wait = _retry_after(headers, WAIT_S[min(attempt, len(WAIT_S) - 1)])
             if status not in BUSY or attempt == len(WAIT_S):
                 break
             if time.monotonic() + wait >= end:
                 raise DeadlineExceeded(f"{self._where} is busy (HTTP {status}) and asks to wait {wait:.0f} s")
-            time.sleep(wait)
+            if flight.interrupted.wait(wait):
+                raise Interrupted(f"{self._where}: nobody waits for the reply any more")
         raise RequestRefused(status, f"{self._where} refused the request with HTTP {status}: {_quoted(data)}")
 
-    def _post(self, payload: bytes, end: float) -> tuple[int, Mapping[str, str], bytes]:
+    def _post(self, payload: bytes, end: float, flight: _Flight) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of the answer. Raises DeadlineExceeded, ModelError."""
         left = end - time.monotonic()
         if left <= 0:
             raise DeadlineExceeded(f"{self._where} didn't answer in time")
         connection = self._connection(left)
-        overdue = threading.Event()
-        sockets: list[socket.socket] = []
-
-        def cut() -> None:
-            overdue.set()
-            with suppress(OSError):
-                for held in sockets:  # a connection forgets its socket once the headers came
-                    held.shutdown(socket.SHUT_RDWR)
-
-        clock = threading.Timer(left, cut)  # a server that trickles bytes keeps no socket timeout from starting anew
+        # a server that trickles bytes keeps no socket timeout from starting anew
+        clock = threading.Timer(left, flight.stop, (flight.overdue,))
         clock.daemon = True
         clock.start()
         try:
             connection.connect()
-            sockets.append(connection.sock)
+            flight.hold(connection.sock)
             connection.request("POST", self._path, payload, self._headers())
             answer = connection.getresponse()
             data = answer.read(MAX_BYTES + 1)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            if overdue.is_set() or isinstance(error, TimeoutError):
+            if flight.interrupted.is_set():
+                raise Interrupted(f"{self._where}: nobody waits for the reply any more") from error
+            if flight.overdue.is_set() or isinstance(error, TimeoutError):
                 raise DeadlineExceeded(f"{self._where} didn't answer in time") from error
             raise ModelError(f"{self._where} can't be asked: {error or type(error).__name__}") from error
         finally:
             clock.cancel()
             connection.close()
-        if overdue.is_set():
+        if flight.interrupted.is_set():
+            raise Interrupted(f"{self._where}: nobody waits for the reply any more")
+        if flight.overdue.is_set():
             raise DeadlineExceeded(f"{self._where} didn't answer in time")
         if len(data) > MAX_BYTES:
             raise ModelError(f"{self._where} answered with more than {MAX_BYTES >> 20} MB")

@@ -7,11 +7,10 @@ from typing import Any
 
 from r4_ros.adapters.chat_server import ChatServer, RequestRefused
 from r4_ros.adapters.language_transformers import TransformersLanguage
+from r4_ros.adapters.vision_server import NOT_UNDERSTOOD
 from r4_ros.core.config import ExperienceConfig, ReasonerConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.ports import LanguageModel
-
-NOT_UNDERSTOOD = (400, 404, 415, 422, 501)  # what servers answer that know no response_format, or not this schema
 
 
 class ServerLanguage:
@@ -45,6 +44,10 @@ class ServerLanguage:
             self._takes_schema = False  # it was the schema: without it the same was answered
             return reply
         return self._server.complete(messages, end - time.monotonic(), self._max_tokens)
+
+    def interrupt(self) -> None:
+        """End the request at work."""
+        self._server.interrupt()
 
     def close(self) -> None:
         """Nothing is held between requests."""

@@ -11,6 +11,15 @@ from r4_ros.adapters.torch_runtime import INSTALL, Runtime, inference, pick_runt
 from r4_ros.core.errors import DeadlineExceeded, ModelError, NotReady, R4Error, Unavailable
 
 
+class _Work:
+    """A completion at work: whether anybody still waits for it, and what came of it."""
+
+    def __init__(self) -> None:
+        self.given_up, self.over = threading.Event(), threading.Event()
+        self.interrupted = False
+        self.reply: str | R4Error | None = None
+
+
 class TransformersLanguage:
     """Implements core.ports.LanguageModel. model: a name on the hub, or a folder written by save_pretrained.
 
@@ -24,6 +33,7 @@ class TransformersLanguage:
         self._model: Any = None
         self._tokenizer: Any = None
         self._busy = threading.Lock()
+        self._at_work: _Work | None = None
 
     @property
     def name(self) -> str:
@@ -65,25 +75,35 @@ class TransformersLanguage:
         if self._model is None:
             self._busy.release()
             raise NotReady("load() comes first")
-        found: list[str | R4Error] = []
-        given_up = threading.Event()
-        worker = threading.Thread(target=self._work, args=(system, user, given_up, found), daemon=True)
-        worker.start()  # it releases the lock
-        worker.join(max(0.0, end - time.monotonic()))
-        given_up.set()
-        if not found:
-            raise DeadlineExceeded(f"{self.name} didn't finish in time")
-        if isinstance(found[0], R4Error):
-            raise found[0]
-        return found[0]
+        work = self._at_work = _Work()
+        threading.Thread(target=self._generated, args=(system, user, work), daemon=True).start()
+        work.over.wait(max(0.0, end - time.monotonic()))  # the thread releases the lock, now or after its next token
+        work.given_up.set()
+        if work.reply is None:
+            why = "was interrupted" if work.interrupted else "didn't finish in time"
+            raise (ModelError if work.interrupted else DeadlineExceeded)(f"{self.name} {why}")
+        if isinstance(work.reply, R4Error):
+            raise work.reply
+        return work.reply
 
-    def _work(self, system: str, user: str, given_up: threading.Event, found: list[str | R4Error]) -> None:
+    def interrupt(self) -> None:
+        """End the completion at work: its caller goes on at once, generation stops after its next token."""
+        work = self._at_work
+        if work is not None:
+            work.interrupted = True
+            work.given_up.set()
+            work.over.set()
+
+    def _generated(self, system: str, user: str, work: _Work) -> None:
         try:
-            found.append(self._generate(system, user, given_up))
+            reply: str | R4Error = self._generate(system, user, work.given_up)
         except Exception as error:
-            found.append(as_error(error))
+            reply = as_error(error)
         finally:
             self._busy.release()
+        if not work.given_up.is_set():
+            work.reply = reply
+        work.over.set()
 
     def _generate(self, system: str, user: str, given_up: threading.Event) -> str:
         import torch

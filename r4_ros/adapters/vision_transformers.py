@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 from r4_ros.adapters.chat_server import as_error
 from r4_ros.adapters.torch_runtime import INSTALL, Runtime, inference, pick_runtime, release
-from r4_ros.core.errors import R4Error, Unavailable
-from r4_ros.core.ports import VisionRequest
+from r4_ros.adapters.vision_server import says_yes
+from r4_ros.core.errors import ModelError, R4Error, Unavailable
+from r4_ros.core.ports import Affirmed, VisionRequest
 
 AT_ONCE = 8  # requests in one batch
 
@@ -22,6 +24,7 @@ class TransformersVision:
         self._runtime = Runtime()
         self._model: Any = None
         self._processor: Any = None
+        self._interrupted = threading.Event()
 
     @property
     def name(self) -> str:
@@ -58,6 +61,7 @@ class TransformersVision:
     def reply(self, requests: Sequence[VisionRequest], deadline_s: float) -> list[str | R4Error]:
         """The replies, several requests at a time; a batch that fails gives its error for each of them."""
         found: list[str | R4Error] = []
+        self._interrupted.clear()
         for start in range(0, len(requests), AT_ONCE):
             batch = requests[start : start + AT_ONCE]
             try:
@@ -66,7 +70,23 @@ class TransformersVision:
                 found += [as_error(error)] * len(batch)
         return found
 
+    def affirm(self, requests: Sequence[VisionRequest], deadline_s: float) -> list[Affirmed | R4Error]:
+        """Whether the replies say yes, by their words."""
+        replies = self.reply(requests, deadline_s)
+        return [Affirmed(float(says_yes(r))) if isinstance(r, str) else r for r in replies]
+
+    def interrupt(self) -> None:
+        """Have generation at work stop after its next token."""
+        self._interrupted.set()
+
+    def _stop(self, ids: Any, scores: Any, **_: Any) -> Any:
+        import torch
+
+        return torch.full((len(ids),), self._interrupted.is_set(), device=ids.device, dtype=torch.bool)
+
     def _generate(self, requests: Sequence[VisionRequest], deadline_s: float) -> list[str]:
+        from transformers import StoppingCriteriaList
+
         processor = self._processor
         texts = [processor.apply_chat_template(_conversation(r), add_generation_prompt=True) for r in requests]
         begun = bool(processor.tokenizer.bos_token) and texts[0].startswith(processor.tokenizer.bos_token)
@@ -78,7 +98,15 @@ class TransformersVision:
         warmth = max(request.temperature for request in requests)
         drawn = {"do_sample": True, "temperature": warmth} if warmth > 0 else {"do_sample": False}
         with inference(self._runtime):
-            tokens = self._model.generate(**inputs, max_new_tokens=most, max_time=deadline_s, **drawn)
+            tokens = self._model.generate(
+                **inputs,
+                max_new_tokens=most,
+                max_time=deadline_s,
+                stopping_criteria=StoppingCriteriaList([self._stop]),
+                **drawn,
+            )
+        if self._interrupted.is_set():
+            raise ModelError(f"{self.name} was interrupted")
         replies = tokens[:, inputs["input_ids"].shape[1] :]
         return [str(text) for text in self._processor.batch_decode(replies, skip_special_tokens=True)]
 

@@ -11,6 +11,7 @@ import typer
 
 from r4_ros.cli import language
 from r4_ros.cli.evaluate_collaboration import collaboration
+from r4_ros.cli.evaluate_confidence import confidence
 from r4_ros.cli.evaluate_experience import experience
 from r4_ros.cli.evaluate_sim import sim
 
@@ -24,6 +25,7 @@ def register(app: typer.Typer) -> None:
     group.command("decompose")(decompose)
     group.command("memory")(memory)
     group.command("sim")(sim)
+    group.command("confidence")(confidence)
     group.command("collaboration")(collaboration)
     group.command("experience")(experience)
     app.add_typer(group, name="eval")

@@ -8,15 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from r4_ros.cli import language
+
 if TYPE_CHECKING:
     from r4_ros.core.ports import Embedder
     from r4_ros.evaluation.sim.proof import Tally
     from r4_ros.evaluation.sim.runs import Made
+    from r4_ros.reasoner.planner import Planner
 
 
 def sim(
     scenarios: Annotated[int, typer.Option(help="how many scenarios", min=1, max=100)] = 12,
-    planner: Annotated[str, typer.Option(help="who reads the questions: rules")] = "rules",
+    planner: language.PlannerName = "rules",
+    lm_backend: language.Backend = "server",
+    lm_model: language.Model = "",
+    lm_url: language.Url = language.URL,
+    lm_key_variable: language.KeyVariable = "",
+    allow_remote: language.Remote = False,
+    lm_timeout: language.Timeout = 60.0,
+    lm_fallback: language.Fallback = "unsupported",
     keys: Annotated[str, typer.Option(help="active keys; an inactive one drops its constraints")] = "sem,spa,tem",
     variants: Annotated[bool, typer.Option("--variants", help="also each combination of keys, and baselines")] = False,
     times: Annotated[float, typer.Option(help="so many times the usual number of questions", min=0.1, max=20)] = 1.0,
@@ -38,15 +48,19 @@ def sim(
 ) -> None:
     """Ask hundreds of questions about simulated days in an apartment, and mark the answers against the truth."""
     from r4_ros.adapters.embedders import make_embedder
+    from r4_ros.adapters.language_models import make_language
     from r4_ros.core.errors import InvalidArgument
     from r4_ros.evaluation.sim.ask import read_wordings
     from r4_ros.evaluation.sim.degraded import KINDS
     from r4_ros.evaluation.sim.keyed import KEYS
     from r4_ros.evaluation.sim.proof import ask_all, figures
+    from r4_ros.reasoner.planner import make_planner
 
     active, worse = (frozenset(k.strip() for k in names.split(",") if k.strip()) for names in (keys, degrade))
-    if planner != "rules":
-        raise InvalidArgument(f"there is no planner '{planner}'; there is: rules")
+    config = language.reasoner_config(
+        planner, lm_backend, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback
+    )
+    reader = make_planner(config, make_language(config))
     if not active <= frozenset(KEYS):
         raise InvalidArgument(f"--keys {keys}: any of {', '.join(KEYS)} are needed")
     if not worse <= frozenset(KINDS) or (worse and not render):
@@ -55,10 +69,11 @@ def sim(
         raise InvalidArgument("--log and --questions go together: a memory, and what is asked of it")
     model = make_embedder(embedder)
     if log is not None and questions is not None:
-        tally = _foreign(log, questions, model, active)
+        tally = _foreign(log, questions, model, active, reader)
     else:
         runs = _runs(scenarios, model, cache, render, worse)
-        tally = ask_all(runs, model, active, variants, times, None if wordings is None else read_wordings(wordings))
+        worded = None if wordings is None else read_wordings(wordings)
+        tally = ask_all(runs, model, active, variants, times, worded, planner=reader)
     if out is not None:
         rows = [json.dumps({"variant": name, **m.as_row()}) for name, found in tally.marked.items() for m in found]
         _write(out, "".join(f"{row}\n" for row in rows))
@@ -93,7 +108,7 @@ def _runs(count: int, embedder: Embedder | None, cache: Path | None, render: boo
     return runs
 
 
-def _foreign(log: Path, questions: Path, embedder: Embedder | None, keys: frozenset[str]) -> Tally:
+def _foreign(log: Path, questions: Path, embedder: Embedder | None, keys: frozenset[str], planner: Planner) -> Tally:
     from r4_ros.core.config import MemoryConfig
     from r4_ros.core.errors import InvalidArgument
     from r4_ros.evaluation.sim.cases import read_cases
@@ -104,7 +119,7 @@ def _foreign(log: Path, questions: Path, embedder: Embedder | None, keys: frozen
         raise InvalidArgument(f"{log} isn't there")
     cases = read_cases(questions)
     with open_library(log, MemoryConfig(), embedder, read_only=True) as library:
-        return ask_foreign(library, cases, keys)
+        return ask_foreign(library, cases, keys, planner)
 
 
 def _write(path: Path, text: str) -> None:

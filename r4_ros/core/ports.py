@@ -103,6 +103,17 @@ class VisionRequest:
     temperature: float = 0.0  # above 0: replies are drawn, so that several to one request may differ
 
 
+@dataclass(frozen=True, slots=True)
+class Affirmed:
+    """How far a model says yes, 0..1: 0 or 1 by its words, or by the log-probabilities of its first token.
+
+    These are the model's own belief; nobody has calibrated them.
+    """
+
+    share: float
+    by_probability: bool = False
+
+
 class VisionModel(Protocol):
     """A frozen vision language model. ``load`` may be slow; ``close`` frees what it took."""
 
@@ -115,6 +126,12 @@ class VisionModel(Protocol):
 
     def reply(self, requests: Sequence[VisionRequest], deadline_s: float) -> list[str | R4Error]:
         """For each request its reply, or the error that it met (ModelError, DeadlineExceeded), in order."""
+
+    def affirm(self, requests: Sequence[VisionRequest], deadline_s: float) -> list[Affirmed | R4Error]:
+        """The same for questions of yes or no: how far each reply says yes."""
+
+    def interrupt(self) -> None:
+        """End the replies at work, from another thread."""
 
     def close(self) -> None:
         """Free what ``load`` took."""
@@ -130,6 +147,9 @@ class LanguageModel(Protocol):
     def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str:
         """The completion as text; raises ModelError or DeadlineExceeded."""
 
+    def interrupt(self) -> None:
+        """End the completion at work, from another thread; its caller gets a ModelError at once."""
+
     def close(self) -> None:
         """Free what it took."""
 
@@ -137,8 +157,11 @@ class LanguageModel(Protocol):
 class Eyes(Protocol):
     """A vision model on what the robot's camera sees now."""
 
-    def agreement(self, thing: str, now_ns: int, deadline_s: float) -> float | None:
-        """The share of looks at the picture of ``now_ns`` that see the thing; None: no picture, or no reply."""
+    def agreement(self, thing: str, now_ns: int, deadline_s: float) -> Affirmed | None:
+        """How far looks at the picture of ``now_ns`` see the thing, on average; None: no picture, or no reply."""
+
+    def interrupt(self) -> None:
+        """End the looks at work, from another thread."""
 
 
 class Memory(Protocol):

@@ -36,6 +36,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
 
     def __init__(self, **node_options: Any) -> None:
         self._stopping = threading.Event()
+        self._at_work: threading.Event | None = None
         super().__init__("reasoner_node", ReasonerConfig, **node_options)
 
     def configure(self) -> None:
@@ -51,6 +52,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         self._eyes = eyes[0] if eyes is not None else None
         if eyes is not None:
             self.keep(eyes[1], lambda made: made.close())
+        self._models = [m for m in (model, self._eyes) if m is not None]
         self._reasoner = self._made(self.config)
         self._worker: Worker[Job] = self.worker("r4-reasoner")
         self._answers = self.advertise(msg.Answer, "reasoner/answers", qos.EVENTS)
@@ -74,12 +76,19 @@ class ReasonerNode(R4Node[ReasonerConfig]):
 
     def deactivate(self) -> None:
         """Abandon the question at work."""
-        self._stopping.set()
+        self._abandon(self._stopping)
 
     def on_config(self, config: ReasonerConfig) -> None:
         """Live limits hold from the next question on."""
         if self._configured:
             self._worker.offer(lambda: setattr(self, "_reasoner", self._made(config)))
+
+    def _abandon(self, cancelled: threading.Event) -> None:
+        """End a question: also the model's call, if that question is the one at work."""
+        cancelled.set()
+        if self._at_work is cancelled:
+            for model in self._models:
+                model.interrupt()
 
     def _query(self, request: Any, response: Any) -> Any:
         self._fill(response, request, self._stopping, None)
@@ -96,7 +105,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
             feedback = action.AnswerQuestion.Feedback(step=step_to_msg(step))
             goal.publish_feedback(feedback)
 
-        watch = self.every(0.05, lambda: cancelled.set() if goal.is_cancel_requested else None)
+        watch = self.every(0.05, lambda: self._abandon(cancelled) if goal.is_cancel_requested else None)
         try:
             await self.in_background(self._worker, lambda: self._fill(result, goal.request, cancelled, progress))
         except Exception as error:
@@ -120,6 +129,7 @@ class ReasonerNode(R4Node[ReasonerConfig]):
         if cancelled.is_set():
             raise NotReady("the question was cancelled")
         self._memory.begin(cancelled, progress)
+        self._at_work = cancelled
         question = question_from_request(request, self.config.deadline_s, self.config.max_rounds)
         answer = self._reasoner.answer(question)
         self.counts.add(f"verdict.{answer.verdict.value}")

@@ -11,23 +11,24 @@ from r4_ros.reasoner.draft import Draft
 from r4_ros.reasoner.keys import Form
 from r4_ros.reasoner.news import well_seen
 
-OF_ONE = frozenset({Form.EXISTS, Form.LOCATE})
+OF_ONE = frozenset({Form.EXISTS.value, Form.LOCATE.value})
 DISPUTED = 0.6  # of the votes for a label and for the next best one: with less, it may be either
 
 
 def hedged(draft: Draft, form: Form | None = None) -> Draft:
-    """AMBIGUOUS where something that the claim cites was seen too little, or is called one thing and another.
-
-    Of a place or an existence only the first piece is what the claim is about.
-    """
+    """AMBIGUOUS where something that the claim cites was seen too little, or is called one thing and another."""
     if draft.verdict is not Verdict.ANSWERED:
         return draft
-    cited = draft.evidence[:1] if form in OF_ONE else draft.evidence
-    reasons = [why for e in cited if (why := _doubt(e))]
+    reasons = [why for e in claimed(draft.evidence, "" if form is None else form.value) if (why := _doubt(e))]
     if not reasons:
         return draft
     text = f"{draft.text} {' '.join(dict.fromkeys(reasons))}"
     return replace(draft, text=text, verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+
+
+def claimed(evidence: Sequence[Evidence], form: str) -> Sequence[Evidence]:
+    """What a claim is about: of a place or an existence only the first piece of what is cited."""
+    return evidence[:1] if form in OF_ONE else evidence
 
 
 def unless_mistaken(draft: Draft, mistaken: Sequence[Evidence]) -> Draft:

@@ -9,7 +9,7 @@ import numpy as np
 
 from r4_ros.core.model import NS_PER_S, AnswerValue, EntryState, Evidence, Query, SpatialConstraint, Verdict
 from r4_ros.core.model import Reference as Near
-from r4_ros.reasoner import lexicon, sieve, wording
+from r4_ros.reasoner import confidence, lexicon, sieve, wording
 from r4_ros.reasoner.keys import (
     EGO,
     Asked,
@@ -29,10 +29,6 @@ from r4_ros.reasoner.run import LIMIT, LIVING, Found, Run
 
 COVERED = 0.8  # a 'no' needs as much of the place asked about to have been looked at
 NEAR_MISS_M, FLOATING_M = 0.2, 0.6
-SIGHTINGS_SLOPE, SIGHTINGS_HALF = (
-    2.3,
-    20.0,
-)  # 1 / (1 + exp(3.0 - 2.3 ln n)): what rests on n sightings is right so often
 TOUCHING = (Relation.ON, Relation.IN, Relation.UNDER, Relation.NEXT_TO)
 COMPARED = {
     By.DISTANCE: ("near", "far"),
@@ -58,12 +54,8 @@ class Draft:
 
 
 def strength(evidence: Evidence) -> float:
-    """Confidence in one remembered thing, 0..1: grows with its own confidence, its fit and its sightings.
-
-    How much sightings count was fitted to claims in runs with depth noise and with wrong labels (docs/evaluation.md).
-    """
-    seen: float = float(max(1, evidence.count)) ** SIGHTINGS_SLOPE
-    return evidence.confidence * evidence.semantic_score * seen / (seen + SIGHTINGS_HALF)
+    """Confidence in one remembered thing, 0..1, as of when it was seen."""
+    return confidence.confidence([evidence], None, evidence.last_seen)
 
 
 def answered(
@@ -71,8 +63,8 @@ def answered(
 ) -> Draft:
     """A claim that all of the cited evidence supports: as strong as its weakest part (``first``: as the first)."""
     strengths = [strength(e) for e in evidence] or [0.0]
-    confidence = strengths[0] if first else min(strengths)
-    return Draft(text, Verdict.ANSWERED, value, tuple(evidence), confidence, frame)
+    sure = strengths[0] if first else min(strengths)
+    return Draft(text, Verdict.ANSWERED, value, tuple(evidence), sure, frame)
 
 
 def ambiguous(text: str, evidence: Sequence[Evidence], value: AnswerValue = None, frame: str = "") -> Draft:

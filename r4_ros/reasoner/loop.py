@@ -11,6 +11,7 @@ from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, R4Error, Unsup
 from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Question, Retrieval, TraceStep, Verdict
 from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory
 from r4_ros.reasoner import (
+    confidence,
     doubts,
     explain,
     gate,
@@ -186,7 +187,8 @@ def _at_sight(run: Run, plan: Plan, look: Retrieval) -> Draft | None:
     run.note("gate", f"closed: {why}" if why else "open: it is in view", len(evidence))
     if why:
         return None
-    draft = doubts.hedged(JUDGES[plan.form](run, Found(plan, [evidence], look, Window())))
+    draft = _measured(run, plan, JUDGES[plan.form](run, Found(plan, [evidence], look, Window())))
+    draft = doubts.hedged(draft, plan.form)
     return draft if draft.verdict is Verdict.ANSWERED else None
 
 
@@ -194,10 +196,12 @@ def _unseen(run: Run, evidence: Evidence) -> str:
     """Why a vision model, if there is one, doesn't bear out that a thing is in view; empty: it does."""
     if run.eyes is None:
         return ""
-    share = run.eyes.agreement(evidence.label, run.now_ns, gate.LOOKING * run.remaining_s())
-    if share is None:
+    seen = run.eyes.agreement(evidence.label, run.now_ns, gate.LOOKING * run.remaining_s())
+    if seen is None:
         return "the model saw no picture"
-    return "" if share >= gate.AGREED else f"the model sees it {share:.0%} of the time"
+    how = "by its log-probabilities, uncalibrated" if seen.by_probability else "of the time"
+    run.note("look", f"the model sees it: {seen.share:.0%} {how}")
+    return "" if seen.share >= gate.AGREED else f"the model sees it {seen.share:.0%} {how}"
 
 
 def _try(run: Run, plan: Plan) -> Attempt:
@@ -270,6 +274,7 @@ def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
     """Properties that no key could check ('wee', 'Anna's') are named, and the answer isn't certain."""
     loose = [(i, a) for i, step in enumerate(plan.steps) for a in step.semantic.attributes if not a.is_known]
     unchecked = [a.value for i, a in loose if not all(_tells(e, a) for e in found.steps[i])]
+    draft = _measured(run, plan, draft)
     unsure = _maybe_gone(found, draft)
     if unsure and draft.verdict is Verdict.ANSWERED:
         text = f"{draft.text} {unsure}"
@@ -282,6 +287,14 @@ def _checked(run: Run, plan: Plan, found: Found, draft: Draft) -> Draft:
         return draft
     note = f"Whether it is {wording.listed([repr(u) for u in unchecked])} I can't tell."
     return replace(draft, text=f"{draft.text} {note}", verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+
+
+def _measured(run: Run, plan: Plan, draft: Draft) -> Draft:
+    """The draft with the confidence that its evidence deserves."""
+    if draft.verdict is not Verdict.ANSWERED or not draft.evidence:
+        return draft
+    cited = doubts.claimed(draft.evidence, plan.form.value)
+    return replace(draft, confidence=confidence.confidence(cited, draft.value, run.now_ns))
 
 
 def _maybe_gone(found: Found, draft: Draft) -> str:

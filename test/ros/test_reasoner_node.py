@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from array import array
 from pathlib import Path
@@ -224,6 +225,29 @@ def test_the_action_can_be_cancelled(graph: Any, reasoner: ReasonerNode, until: 
     wait(handle.cancel_goal_async(), until)
     assert wait(handle.get_result_async(), until).status == GoalStatus.STATUS_CANCELED
     client.destroy()
+
+
+def test_a_call_of_the_model_is_cut_when_the_action_is_cancelled(graph: Any, memory: MemoryNode, until: Any) -> None:
+    """The model never replies; only the cancel ends its call, for which the question would wait 250 seconds."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def silent(handler: Any, _: dict[str, Any]) -> None:
+        begun.set()
+        handler.connection.settimeout(280.0)
+        ended.set() if handler.rfile.read(1) == b"" else None  # the other side hung up
+
+    with chat_double(silent) as server:
+        options = {"planner": "lm", "lm_model": "m", "lm_url": server.url, "lm_timeout_s": 250.0}
+        graph.active(graph.make(ReasonerNode, **options))
+        client = ActionClient(graph.node, action.AnswerQuestion, "reasoner/answer_question")
+        assert client.wait_for_server(10.0)
+        goal = action.AnswerQuestion.Goal(question="Where is the cup?", deadline_s=290.0)
+        handle = wait(client.send_goal_async(goal), until)
+        until(begun.is_set)
+        wait(handle.cancel_goal_async(), until)
+        assert wait(handle.get_result_async(), until).status == GoalStatus.STATUS_CANCELED
+        assert ended.wait(10.0)
+        client.destroy()
 
 
 class LostReplies:

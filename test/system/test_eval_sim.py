@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
+from chat_double import chat_double, says
 from typer.testing import CliRunner
 
 from r4_ros.bridges.apartment.script import Change
@@ -20,6 +21,7 @@ from r4_ros.evaluation.sim.runs import make, make_unrendered
 from r4_ros.evaluation.sim.scenarios import Scenario
 from r4_ros.evaluation.sim.truth import Truth
 from r4_ros.memory.library import open_library
+from r4_ros.reasoner import decompose
 
 pytestmark = pytest.mark.system
 SHORT = Scenario("t", 0, 8.0, ("robot1",), (Change(4.0, "flower vase", None),), 2.0, (160, 120))
@@ -35,6 +37,7 @@ def test_a_scenario_is_made_once_and_asked_with_every_key(tmp_path: Path) -> Non
     found = figures(ask_all([made], None, frozenset(KEYS), variants=True))
     assert found["questions"] > 20 and 0.3 < found["accuracy"] <= 1
     assert found["keys"]["sem+spa+tem"]["accuracy"] == found["accuracy"]
+    assert found["glances"]["asked"] >= found["glances"]["opened"] >= 0
     assert len(found["keys"]) == 8 and found["keys"]["none"]["accuracy"] < found["accuracy"]
     assert found["unanswerable_answered"] == 0 and set(found["baselines"]) == {
         "last 30 s",
@@ -70,6 +73,14 @@ def test_foreign_questions_are_asked_of_a_foreign_memory(tmp_path: Path) -> None
     assert json.loads(result.stdout)["accuracy"] == 1.0
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [w["mark"]["right"] for w in written] == [True, True] and written[0]["answer"]["evidence"]
+    plans = [says(decompose.plan(str(r["text"])).model_dump_json()) for r in rows]
+    with chat_double(*plans) as server:
+        by_model = ["--planner", "lm", "--lm-model", "m", "--lm-url", server.url]
+        result = CliRunner().invoke(app, [*command, *by_model, "--out", str(out), "--json"])
+    assert result.exit_code == 0 and json.loads(result.stdout)["accuracy"] == 1.0, result.output
+    answers = [json.loads(line)["answer"] for line in out.read_text().splitlines()]
+    told = [step["detail"] for a in answers for step in a["trace"] if step["action"] == "plan"]
+    assert len(told) == len(server.requests) == 2 and all(t.startswith("lm m: ") for t in told)
 
 
 @pytest.mark.parametrize("wrong", [["--planner", "lm"], ["--keys", "sem,odd"], ["--log", "x.db"], ["--degrade", "fog"]])

@@ -6,6 +6,7 @@ step in.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,27 @@ def test_what_outlasts_its_deadline_is_abandoned_and_the_next_one_is_served(fold
     endless.close()
     with pytest.raises(NotReady):
         endless.complete("", "where is the mug", None, 5.0)
+
+
+def test_a_completion_at_work_is_interrupted(folder: Path) -> None:
+    endless = TransformersLanguage(str(folder), "cpu", max_tokens=30_000)
+    endless.load()
+    met: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            endless.complete("", "where is the mug", None, 600.0)
+        except BaseException as error:
+            met.append(error)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        endless.interrupt()
+        thread.join(0.05)
+    assert isinstance(met[0], ModelError) and "interrupted" in str(met[0])
+    endless.interrupt()  # nothing is at work
+    endless.close()  # it stopped: else this waited for 30,000 tokens
 
 
 def test_junk_is_no_plan_and_the_rules_step_in(folder: Path) -> None:

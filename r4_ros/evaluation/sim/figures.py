@@ -29,7 +29,8 @@ def gate_figures(with_gate: Sequence[_Marked], without: Sequence[_Marked]) -> di
     """How often the gate opened and how often that was right; what it saved, where the same was asked without it."""
     opened = [k for k, m in enumerate(with_gate) if _steps(m.answer, "gate", "open")]
     right = sum(with_gate[k].mark.right for k in opened)
-    found: dict[str, Any] = {"opened": len(opened), "precision": round(right / len(opened), 4) if opened else None}
+    found: dict[str, Any] = {"asked": len(with_gate), "opened": len(opened)}
+    found["precision"] = round(right / len(opened), 4) if opened else None
     if not without:
         return found
     counts = [[_steps(m.answer, "retrieve") for m in marked] for marked in (with_gate, without)]

@@ -19,16 +19,18 @@ from r4_ros.evaluation.sim.ask import Wordings, questions
 from r4_ros.evaluation.sim.captions import Captions
 from r4_ros.evaluation.sim.cases import Case
 from r4_ros.evaluation.sim.figures import confidence_figures, gate_figures
+from r4_ros.evaluation.sim.glances import glances
 from r4_ros.evaluation.sim.keyed import KEYS, Keyed, Recent
 from r4_ros.evaluation.sim.marks import Mark, mark
 from r4_ros.evaluation.sim.runs import Made
 from r4_ros.evaluation.sim.truth import Truth
 from r4_ros.memory.library import open_library
 from r4_ros.reasoner.answer import Reasoner, answer_to_dict
+from r4_ros.reasoner.planner import Planner
 
 RESAMPLES = 1000
 RECENT_S = (30.0, 60.0, 120.0)
-NO_GATE = "gate:off"
+NO_GATE, GLANCES, NO_GATE_GLANCES = "gate:off", "glances:gate", "glances:gate off"
 DEADLINE_S = 120.0
 """What is right is asked here, not how fast it is on a busy machine."""
 Answered = dict[str, Any]
@@ -41,10 +43,11 @@ class Marked:
     case: Case
     answer: Answered
     mark: Mark
+    now_ns: int | None = None
 
     def as_row(self) -> dict[str, Any]:
-        """JSON-ready: for another grader."""
-        return {**self.case.as_row(), "answer": self.answer, "mark": asdict(self.mark)}
+        """JSON-ready: for another grader. ``now_ns``: what 'now' was (None: the memory's newest stamp)."""
+        return {**self.case.as_row(), "now_ns": self.now_ns, "answer": self.answer, "mark": asdict(self.mark)}
 
 
 @dataclass
@@ -63,19 +66,26 @@ def ask_all(
     times: float = 1.0,
     worded: Wordings | None = None,
     advance: Callable[[], None] = lambda: None,
+    planner: Planner | None = None,
 ) -> Tally:
-    """Ask each run its questions. ``keys``: the active ones; ``variants``: also the ablation and the baselines."""
+    """Ask each run its questions. ``keys``: the active ones; ``variants``: also the ablation and the baselines.
+
+    ``planner``: who reads the questions, in all variants; by default the rules.
+    """
     started = time.monotonic()
     marked: dict[str, list[Marked]] = defaultdict(list)
     for made in runs:
         truth = Truth(made.truth)
         cases = questions(truth, made.scenario.name, made.scenario.seed, times, worded)
         with open_library(made.db, MemoryConfig(), embedder, read_only=True) as library:
-            marked[""] += _asked(library if keys == frozenset(KEYS) else Keyed(library, keys), cases, truth)
+            marked[""] += _asked(library if keys == frozenset(KEYS) else Keyed(library, keys), cases, truth, planner)
             if variants:
                 for name, memory in _variants(library, truth.now_ns, made.db, embedder):
-                    marked[name] += _asked(memory, cases, truth)
-                marked[NO_GATE] += _asked(library, cases, truth, ReasonerConfig(gate=False))
+                    marked[name] += _asked(memory, cases, truth, planner)
+                marked[NO_GATE] += _asked(library, cases, truth, planner, gate=False)
+                for then, seen in glances(truth, made.scenario.name, made.scenario.seed):
+                    marked[GLANCES] += _asked(library, seen, then, planner)
+                    marked[NO_GATE_GLANCES] += _asked(library, seen, then, planner, gate=False)
         advance()
     return Tally(dict(marked), time.monotonic() - started)
 
@@ -89,23 +99,23 @@ def _variants(memory: Memory, now_ns: int, db: Path, embedder: Embedder | None) 
     yield "baseline:captions", Captions(db, memory, embedder)
 
 
-def ask_foreign(memory: Memory, cases: Sequence[Case], keys: frozenset[str]) -> Tally:
+def ask_foreign(memory: Memory, cases: Sequence[Case], keys: frozenset[str], planner: Planner | None = None) -> Tally:
     """Ask somebody else's questions of a memory; 'now' is its newest stamp."""
     started = time.monotonic()
-    marked = _asked(memory if keys == frozenset(KEYS) else Keyed(memory, keys), cases, None)
+    marked = _asked(memory if keys == frozenset(KEYS) else Keyed(memory, keys), cases, None, planner)
     return Tally({"": marked}, time.monotonic() - started)
 
 
 def _asked(
-    memory: Memory, cases: Sequence[Case], truth: Truth | None, config: ReasonerConfig | None = None
+    memory: Memory, cases: Sequence[Case], truth: Truth | None, planner: Planner | None, gate: bool = True
 ) -> list[Marked]:
-    reasoner = Reasoner(memory, config or ReasonerConfig())
+    reasoner = Reasoner(memory, ReasonerConfig(gate=gate), planner=planner)
     now_ns = truth.now_ns if truth is not None else None
     found = []
     for case in cases:
         question = Question(case.text, now_ns=now_ns, ego_agent=case.ego_agent, deadline_s=DEADLINE_S)
         answer = answer_to_dict(reasoner.answer(question))
-        found.append(Marked(case, answer, mark(case, answer, truth)))
+        found.append(Marked(case, answer, mark(case, answer, truth), now_ns))
     return found
 
 
@@ -127,6 +137,7 @@ def figures(tally: Tally) -> dict[str, Any]:
         "keys": _named(tally.marked, "keys:"),
         "baselines": _named(tally.marked, "baseline:"),
         "gate": gate_figures(whole, tally.marked.get(NO_GATE, [])),
+        "glances": gate_figures(tally.marked.get(GLANCES, []), tally.marked.get(NO_GATE_GLANCES, [])),
         "confidence": confidence_figures([(m.answer["confidence"], m.mark.right) for m in whole if _claims(m)]),
         "wall_s": round(tally.wall_s, 1),
     }

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.adapters import chat_server
-from r4_ros.adapters.chat_server import ChatServer, is_this_host, reply_of
+from r4_ros.adapters.chat_server import ChatServer, Interrupted, is_this_host, reply_of
 from r4_ros.adapters.vision_server import ServerVision
 from r4_ros.core.errors import DeadlineExceeded, InvalidArgument, ModelError, NotPermitted
 from r4_ros.core.ports import VisionRequest
@@ -215,3 +215,50 @@ def test_a_batch_of_images_is_asked_at_once_and_each_has_its_own_outcome() -> No
     assert server.requests[0]["messages"][0] == {"role": "system", "content": "system"}
     assert server.requests[0]["messages"][1]["content"][1] == {"type": "text", "text": "what?"}
     assert vision.name == "m"
+
+
+def interrupted(ask: Any, interrupt: Any, begun: threading.Event) -> BaseException:
+    """What a call at work raises when another thread interrupts it once it has begun."""
+    met: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            ask()
+        except BaseException as error:
+            met.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    assert begun.wait(30)
+    while thread.is_alive():  # a request that only just begins is caught by the next one
+        interrupt()
+        thread.join(0.05)
+    return met[0]
+
+
+def test_a_call_at_work_is_interrupted_from_another_thread() -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def silent(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
+        begun.set()
+        release.wait(60)
+
+    with chat_double(silent) as server:
+        client = ChatServer(server.url, "m")
+        error = interrupted(lambda: client.complete(ASK, 60.0), client.interrupt, begun)
+        release.set()
+    assert isinstance(error, Interrupted) and isinstance(error, ModelError)
+
+
+def test_a_wait_for_a_busy_server_is_interrupted_and_later_calls_go_through() -> None:
+    begun = threading.Event()
+
+    def busy(handler: BaseHTTPRequestHandler, request: dict[str, Any]) -> None:
+        fails(429, Retry_After="50")(handler, request)
+        begun.set()
+
+    with chat_double(busy, says("a mug")) as server:
+        client = ChatServer(server.url, "m")
+        assert isinstance(interrupted(lambda: client.complete(ASK, 60.0), client.interrupt, begun), Interrupted)
+        client.interrupt()  # nothing is at work
+        assert client.complete(ASK, 5.0) == "a mug"

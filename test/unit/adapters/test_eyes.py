@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from r4_ros.adapters.chat_server import ChatServer
 from r4_ros.adapters.eyes import ModelEyes, make_eyes
-from r4_ros.adapters.vision_server import ServerVision
+from r4_ros.adapters.vision_server import ServerVision, affirmed_by
 from r4_ros.core.config import ReasonerConfig
-from r4_ros.core.errors import InvalidArgument, NotPermitted
+from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error
+from r4_ros.core.ports import Affirmed
 
 NOW = 1_700_000_000_000_000_000
 
@@ -27,7 +29,7 @@ def looked(*answers: Any, looks: int = 3, picture: bytes | None = b"jpeg", thing
         model.load()
         share = ModelEyes(model, lambda _: picture, looks).agreement(thing, NOW, 5.0)
         model.close()
-    return share, server.requests
+    return (None if share is None else share.share), server.requests
 
 
 @pytest.mark.parametrize(
@@ -83,3 +85,59 @@ def test_the_configuration_says_who_looks() -> None:
     made = make_eyes(ReasonerConfig(gate_looks=3, lm_model="m"), camera)
     assert made is not None
     made[1].close()
+
+
+def with_chances(word: str, **chances: float) -> Any:
+    """A reply with the log-probabilities of its first token, as OpenAI's servers send them."""
+
+    def answer(handler: Any, _: dict[str, Any]) -> None:
+        top = [{"token": token, "logprob": math.log(chance)} for token, chance in chances.items()]
+        told = {"message": {"content": word}, "logprobs": {"content": [{"token": word, "top_logprobs": top}]}}
+        body = json.dumps({"choices": [told]}).encode()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def test_log_probabilities_weigh_a_look_where_the_server_gives_them() -> None:
+    with chat_double(with_chances("Yes", Yes=0.6, no=0.15, maybe=0.2)) as server:
+        model = ServerVision(ChatServer(server.url, "m"))
+        model.load()
+        seen = ModelEyes(model, lambda _: b"jpeg", 2).agreement("cup", NOW, 5.0)
+        model.close()
+    assert seen is not None and seen.share == pytest.approx(0.8) and seen.by_probability
+    assert all(request["logprobs"] is True for request in server.requests)
+
+
+def test_a_server_that_does_not_know_log_probabilities_is_asked_without_them() -> None:
+    def picky(handler: Any, request: dict[str, Any]) -> None:
+        (fails(400) if "logprobs" in request else says("yes"))(handler, request)
+
+    with chat_double(picky) as server:
+        model = ServerVision(ChatServer(server.url, "m"))
+        model.load()
+        eyes = ModelEyes(model, lambda _: b"jpeg", 1)
+        first, second = eyes.agreement("cup", NOW, 5.0), eyes.agreement("cup", NOW, 5.0)
+        model.close()
+    assert first == second == Affirmed(1.0, False)
+    assert ["logprobs" in request for request in server.requests] == [True, False, False]
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda s: (
+            st.lists(s)
+            | st.dictionaries(
+                st.sampled_from(["choices", "message", "content", "logprobs", "top_logprobs", "token", "logprob"]), s
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_no_reply_of_a_server_breaks_it(sent: Any) -> None:
+    found = affirmed_by(json.dumps(sent).encode())
+    assert isinstance(found, R4Error) or 0 <= found.share <= 1

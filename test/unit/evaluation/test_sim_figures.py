@@ -38,4 +38,4 @@ def test_the_gate_is_held_against_the_same_questions_without_it() -> None:
     found = gate_figures(with_gate, without)
     assert (found["opened"], found["precision"], found["precision_without"]) == (2, 0.5, 1.0)
     assert (found["retrievals"], found["retrievals_without"], found["saved_when_open"]) == (5, 8, 1.5)
-    assert gate_figures(with_gate, []) == {"opened": 2, "precision": 0.5}
+    assert gate_figures(with_gate, []) == {"asked": 3, "opened": 2, "precision": 0.5}

@@ -8,6 +8,7 @@ import pytest
 
 from r4_ros.core.config import ReasonerConfig
 from r4_ros.core.model import Answer, Question, Verdict
+from r4_ros.core.ports import Affirmed
 from r4_ros.reasoner import decompose, gate
 from r4_ros.reasoner.answer import Reasoner
 
@@ -19,10 +20,13 @@ class Eyes:
         self.share = share
         self.asked: list[tuple[str, int]] = []
 
-    def agreement(self, thing: str, now_ns: int, deadline_s: float) -> float | None:
+    def agreement(self, thing: str, now_ns: int, deadline_s: float) -> Affirmed | None:
         assert 0 < deadline_s <= 3.0
         self.asked.append((thing, now_ns))
-        return self.share
+        return None if self.share is None else Affirmed(self.share)
+
+    def interrupt(self) -> None:
+        """Never called here."""
 
 
 @pytest.fixture

@@ -367,6 +367,9 @@ class Says:
     def complete(self, system: str, user: str, schema: dict[str, object] | None, deadline_s: float) -> str:
         return self._text
 
+    def interrupt(self) -> None:
+        """Nothing takes time here."""
+
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plan=PLANS)
