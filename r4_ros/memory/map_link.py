@@ -12,6 +12,7 @@ from r4_ros.memory.envelope import Head, Told
 from r4_ros.memory.feed import Feed
 from r4_ros.memory.postgres_database import PostgresDatabase, open_postgres
 from r4_ros.memory.postgres_sync import CHANNEL_DONE, CHANNEL_DOWN, CHANNEL_UP
+from r4_ros.memory.store import SessionRecord
 
 ROUNDS = 5
 """Round trips in which the clocks are compared; the shortest counts."""
@@ -20,6 +21,8 @@ _WRITABLE = "SET default_transaction_read_only = off"
 _AGENT = "SELECT agent_id FROM robot_role WHERE role_name = current_user"
 _CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000000 AS BIGINT)"
 _STATE = "SELECT sequence, told, frames, observations, refused, problem FROM synced WHERE agent_id = ? AND writer = ?"
+_SESSIONS = """SELECT agent_id, session, era, first_ns, newest_ns FROM session WHERE agent_id = ?
+    ORDER BY session"""
 _WAITING = f"""SELECT sequence, substring(content FROM 1 FOR {envelope.HEAD_BYTES}) FROM inbox
     WHERE agent_id = ? AND writer = ? ORDER BY sequence"""
 _PUT = """INSERT INTO inbox(agent_id, writer, sequence, kind, sent_ns, content) VALUES (?, ?, ?, 'batch', ?, ?)
@@ -104,6 +107,10 @@ class MapLink:
             return ServerState(0, Told(), heads)
         sequence, told, *counts = rows[0]
         return ServerState(sequence, Told.of_text(told), heads, *counts)
+
+    def sessions(self) -> list[SessionRecord]:
+        """The sessions of this robot that the server knows, oldest first."""
+        return [SessionRecord(*row) for row in self.database.execute(_SESSIONS, (self.agent_id,))]
 
     def known(self, model: str, texts: list[str]) -> set[str]:
         """Those of the texts whose vector by this model the server has."""

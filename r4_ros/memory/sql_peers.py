@@ -91,6 +91,11 @@ class PeerStore(SqlStore):
         self._write_revision(c.revision)
         return numbers
 
+    def write_sessions(self, sessions: Sequence[SessionRecord]) -> None:
+        """Write sessions that another memory knows; durable on return."""
+        with self._file.transaction():
+            self._frames.write_sessions(sessions)
+
     def slots_of(self, entry_ids: Sequence[str]) -> dict[str, tuple[int, int | None]]:
         """Slots of those entries that there are, also of merged ones, each with the slot that it is a part of."""
         found: dict[str, tuple[int, int | None]] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from r4_ros.memory.sql import Database
 
 NAME, READ, DONE = "name", "read", "done"
@@ -31,6 +33,10 @@ class ToldTable:
         """Agent, session and stamp of the first frame that wasn't told, as far as is known whose are."""
         rows = self._file.execute(_FIRST, (int(self.get(DONE) or 0), self.get(AGENT)))
         return rows[0] if rows else None
+
+    def others(self) -> frozenset[str]:
+        """Agents of whom a map server was heard."""
+        return frozenset(json.loads(self.get(PEERS) or "[]"))
 
     def get(self, name: str) -> str:
         """What was kept under a name; empty: nothing."""

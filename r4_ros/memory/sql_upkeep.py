@@ -292,6 +292,10 @@ class SqlUpkeep:
         """For each (agent, session) that has history the stamp where it begins, oldest first."""
         return sql_prune.oldest_history(self._file)
 
+    def others(self) -> frozenset[str]:
+        """Agents whose namespaces are a map server's, and only read here."""
+        return self._told.others()
+
     def untold(self) -> tuple[str, int, int] | None:
         """Agent, session and stamp of the first frame that the map server wasn't told of; None: it was of all."""
         return self._told.first_untold()

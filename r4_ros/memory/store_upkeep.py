@@ -48,6 +48,9 @@ class StoreUpkeep(Protocol):
     def dropped(self) -> Dropped:
         """All that was ever dropped."""
 
+    def others(self) -> frozenset[str]:
+        """Agents whose namespaces are a map server's, and only read here."""
+
     def untold(self) -> tuple[str, int, int] | None:
         """Agent, session and stamp of the first frame that the map server wasn't told of; None: it was of all."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -19,7 +20,7 @@ from r4_ros.memory.hearing import Hearing, Own
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.sql_peers import PeerChange, PeerStore
 from r4_ros.memory.sql_told import AGENT, DONE, HEARD, HIDDEN, LOST, NAME, PEERS, READ
-from r4_ros.memory.store import AnchorRecord, StoredView
+from r4_ros.memory.store import AnchorRecord, SessionRecord, StoredView
 
 
 class Syncable(Correctable):
@@ -64,6 +65,17 @@ class Syncable(Correctable):
         self._mark(AGENT, agent_id)
         self._mark(DONE, frame_id)
 
+    def adopt_sessions(self, sessions: Sequence[SessionRecord]) -> int:
+        """Count on after sessions of an agent that another memory knows beyond this one; gives how many these are."""
+        with self._writing, self._lock:
+            new = [s for s in sessions if s.session >= len(self._sessions.of(s.agent_id))]
+            if new:
+                self._refuse_if_read_only()
+                self.store.write_sessions(new)
+                for session in new:
+                    self._sessions.take(session)
+            return len(new)
+
     @property
     def untold_lost(self) -> int:
         """Observations that were dropped, for want of room, before the map server could be told of them."""
@@ -78,7 +90,7 @@ class Syncable(Correctable):
     def _begin_hearing(self) -> None:
         """At the start: whom it heard of, and what of that no answer names."""
         told = self.store.told
-        self._peers = frozenset[str](json.loads(told.get(PEERS) or "[]"))
+        self._peers = told.others()
         self._said.hide_too(frozenset(json.loads(told.get(HIDDEN) or "[]")))
 
     def peers(self) -> list[str]:

@@ -170,8 +170,19 @@ class Synchronizer:
         return self._link, self._outbox
 
     def _continue(self, link: MapLink, outbox: Outbox) -> None:
-        """Go on where the server is, if this file is what it was told of."""
-        _, told = link.state(self._library().name).newest
+        """Go on where the server is, if this file is what it was told of.
+
+        Sessions that only the server knows, told by a file that is lost, are taken over: both count on from there, so
+        that things get the same ids here and there.
+        """
+        library = self._library()
+        if library.adopt_sessions(link.sessions()):
+            notice = (
+                "the map server knows more of this robot than this file, which is new or an older copy; of things that "
+                "this file had of its own, the server won't know when they are gone"
+            )
+            self.state = replace(self.state, notice=notice)
+        _, told = link.state(library.name).newest
         self._again = not outbox.continues(told)
         if self._again:
             notice = (

@@ -31,17 +31,25 @@ from r4_ros.memory.store import KeptFrame, MemoryStore, StoredEpisode
 
 
 def export_lines(store: MemoryStore) -> Iterator[str]:
-    """The whole memory, line by line, all of one moment also while a node writes. Raises StoreError."""
+    """The whole memory, line by line, all of one moment also while a node writes. Raises StoreError.
+
+    What a map server says of others isn't told: it came as states, without the history that they were made of.
+    """
     with store.reading():
+        others = store.others()
         head = {"type": "memory", "format": FORMAT, "version": VERSION, "live": store.is_live()}
         yield dump({**head, "pruned": bool(store.pruned_before())})
         anchors = list(store.anchors())
         for record in anchors:
+            if record.anchor.agent_id in others:
+                continue
             yield dump(interchange.anchor_to_json(record.camera, record.anchor))
         told: set[str] = set()
         for kept in store.history():
             if not isinstance(kept, KeptFrame):
                 yield dump(_corrected(kept))
+                continue
+            if kept.frame.agent_id in others:
                 continue
             for text, embedding in interchange.texts_of(kept.frame):
                 if text not in told:
@@ -54,8 +62,12 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
                 told.add(text)
                 yield dump(interchange.embedding_to_json(text, embedding))
         for stored in store.episodes_by_number():
+            if stored.episode.agent_id in others:
+                continue
             yield dump(interchange.episode_to_json(_placed(stored, poses)))
         for minute in store.cells():
+            if minute.agent_id in others:
+                continue
             span, block = Interval(minute.start_ns, minute.until_ns), placed(minute, poses[minute.anchor_id])
             yield dump(interchange.coverage_to_json(minute.agent_id, minute.map_id, span, block))
         for region in store.regions():

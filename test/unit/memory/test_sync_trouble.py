@@ -19,7 +19,7 @@ from fleet import Fleet, Robot, check_alike, check_observations, settle
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError
-from r4_ros.core.model import CorrectionKind, EntryCorrection, Query
+from r4_ros.core.model import CorrectionKind, EntryCorrection, Episode, EpisodeSource, Interval, Query
 from r4_ros.evaluation.postgres_server import Server
 from r4_ros.memory import envelope, outbox
 from r4_ros.memory.attachments import DATA_URL
@@ -28,6 +28,7 @@ from r4_ros.memory.library import open_library
 from r4_ros.memory.map_link import MapLink
 from r4_ros.memory.outbox import Outbox
 from r4_ros.memory.synchronizer import SyncConfig, Synchronizer
+from r4_ros.memory.transfer import Importer, export_lines
 
 S = 1_000_000_000
 MakeRobot = Callable[..., Robot]
@@ -336,3 +337,43 @@ def test_lost_notifications_cost_a_period_and_nothing_else(
     mine.sync.step()
     fleet.work()
     assert theirs.sync._link is not None and theirs.sync._link.wait(5.0)
+
+
+def test_a_new_file_of_a_known_robot_counts_on_so_that_ids_agree(
+    fleet: Fleet, synced: MakeRobot, robot: Any, thing: Any
+) -> None:
+    mine = synced()
+    mine.library.ingest(robot.frame(1, thing("cup", (2, 0, 1))))
+    settle(fleet, mine)
+    mine.close()
+    for suffix in ("", "-wal", "-shm"):
+        mine.path.with_name(mine.path.name + suffix).unlink(missing_ok=True)
+    mine.begin()
+    mine.sync.step()
+    assert "knows more of this robot" in mine.sync.state.notice
+    mine.library.ingest(replace(robot.frame(1000, thing("jug", (2, 1, 1))), writer="w2"))
+    [jug] = mine.library.entries()
+    for stamp in (1003, 1004, 1005):
+        mine.library.ingest(replace(robot.absent(stamp, jug.entry_id), writer="w2"))
+    settle(fleet, mine)
+    assert mine.library.entries()[0].state.name == "GONE"
+    assert [(e.label, e.state.name) for e in fleet.library.entries()] == [("cup", "PRESENT"), ("jug", "GONE")]
+    assert fleet.library.entries()[1].entry_id == jug.entry_id
+
+
+def test_an_export_tells_of_a_robot_what_it_saw_itself(
+    fleet: Fleet, synced: MakeRobot, make_robot: Any, thing: Any, tmp_path: Path
+) -> None:
+    mine, theirs = synced("r1"), synced("r2")
+    for number, one in enumerate((mine, theirs)):
+        body = make_robot(agent_id=one.name, map_id="home")
+        one.library.ingest(body.frame(1 + number, thing("cup", (2, 0, 1))))
+        when = Interval(S, 2 * S)
+        one.library.add_episode(Episode("", one.name, f"{one.name} began", when, EpisodeSource.CAPTION))
+    settle(fleet, mine, theirs)
+    assert mine.library.agents() == ["r1", "r2"]
+    lines = list(export_lines(mine.library.store))
+    assert any("r1 began" in line for line in lines) and not any("r2" in line for line in lines)
+    with open_library(tmp_path / "copy.db", MemoryConfig()) as copy:
+        Importer(copy).read(lines, strict=True)
+        check_alike(copy, mine.library, "r1")
