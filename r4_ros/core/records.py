@@ -126,6 +126,15 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """What another stretch of the robot's way than that of a stay's own anchor says of where the thing is."""
+
+    anchor_id: int
+    weight: float  # in the mean that the stay's place is; what all shares lack to 1 is the weight of its own anchor
+    position: Vec3  # of the box's centre, in the anchor's frame
+
+
+@dataclass(frozen=True, slots=True)
 class Stay:
     """A time during which a thing kept its place; poses are averaged only within a stay."""
 
@@ -137,6 +146,7 @@ class Stay:
     whole: int = 0  # how many of them saw the whole silhouette
     revision: int = 0  # of the memory when the stay began
     turned: Vec3 | None = None  # yaw in the box (rad), length and width (m) of the tighter upright box about its centre
+    shares: tuple[Share, ...] = ()  # seen from other stretches too: the box is what its own anchor's says; see memory
 
 
 @dataclass(frozen=True, slots=True)

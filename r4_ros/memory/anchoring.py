@@ -18,8 +18,9 @@ from r4_ros.core.alignments import Alignments
 from r4_ros.core.anchors import is_due, sensor_in_anchor
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import compose, inverse, rotation_angle, rotation_matrix
-from r4_ros.core.model import Anchor, FloatArray, Frame, Pose
+from r4_ros.core.model import Anchor, Box, FloatArray, Frame, Pose, Stay
 from r4_ros.core.pose_array import PoseArray
+from r4_ros.memory import shares
 from r4_ros.memory.store import AnchorRecord
 from r4_ros.memory.tables import Table
 
@@ -213,6 +214,10 @@ class AnchorBook:
                 i = bisect_right(known, (stamp_ns, len(self._anchors))) - 1
                 found += known[i : i + 1] if i >= 0 else []
         return self._anchors[max(found)[1]] if found else None
+
+    def box(self, stay: Stay, own: bool = False) -> Box:
+        """A stay's box in common coordinates; ``own``: in its own map."""
+        return shares.box(stay, (lambda number: self._anchors[number].pose_in_map) if own else self.common_pose)
 
     def in_map(self, anchor_id: int, pose: Pose) -> Pose:
         """A pose on an anchor, in its own map."""

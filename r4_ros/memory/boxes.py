@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.model import FloatArray, Pose
+from r4_ros.core.pose_array import rotation_matrices
 
 _AT_ONCE = 1 << 20
 OBSERVER_HEIGHT_M = 1.5
@@ -109,3 +110,9 @@ def footprint_shared(a: Boxes, b: Boxes) -> tuple[FloatArray, FloatArray]:
 def within(a: Boxes, b: Boxes) -> FloatArray:
     """Centres [n, 3] in a box's own measure: -1 at its lower, 0 in its middle, 1 at its upper side."""
     return np.asarray((a.centre - b.centre) / np.maximum(b.size / 2, 1e-6))
+
+
+def half_axes(boxes: FloatArray) -> FloatArray:
+    """Of boxes [n, 10] (x y z, quaternion, full size), the three half axes as the columns of a matrix [n, 9]."""
+    halves = rotation_matrices(boxes[:, 3:7]) * (boxes[:, None, 7:] / 2)
+    return halves.reshape(-1, 9)

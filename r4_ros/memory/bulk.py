@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.model import FOREVER, FloatArray
+from r4_ros.core.model import FOREVER, FloatArray, Share
 from r4_ros.memory.cosines import HalfArray
 
 Numbers = npt.NDArray[np.int64]
@@ -37,6 +37,7 @@ class StayColumns:
     start: Numbers
     anchor: Numbers
     boxes: FloatArray  # [m, 10]: x y z, quaternion x y z w, full size
+    shares: dict[int, tuple[Share, ...]]  # of those stays that have some, by their place here
 
 
 @dataclass(frozen=True, eq=False, slots=True)

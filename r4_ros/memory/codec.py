@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from r4_ros.core.model import AttributeValue, Box, Float32Array, FloatArray, Matrix3, Pose, Vec3
+from r4_ros.core.model import AttributeValue, Box, Float32Array, FloatArray, Matrix3, Pose, Share, Vec3
 from r4_ros.core.pose_array import PoseArray
 
 _VEC3, _POSE, _BOX, _MATRIX3 = struct.Struct("<3d"), struct.Struct("<7d"), struct.Struct("<10d"), struct.Struct("<9d")
 _SMALL_POSE, _SMALL_BOX, _SMALL_MATRIX3 = struct.Struct("<7f"), struct.Struct("<10f"), struct.Struct("<9f")
-_SYMMETRIC3, _TURN = struct.Struct("<6f"), struct.Struct("<3f")
+_SYMMETRIC3, _TURN, _SHARE = struct.Struct("<6f"), struct.Struct("<3f"), struct.Struct("<i4f")
 
 
 def pack_vec3(v: Vec3) -> bytes:
@@ -78,6 +78,16 @@ def pack_turn(turn: Vec3 | None) -> bytes | None:
 def unpack_turn(blob: bytes | None) -> Vec3 | None:
     """What ``pack_turn`` made."""
     return None if blob is None else cast(Vec3, _TURN.unpack(blob))
+
+
+def pack_shares(shares: Sequence[Share]) -> bytes | None:
+    """20 bytes each; None: no shares."""
+    return b"".join(_SHARE.pack(s.anchor_id, s.weight, *s.position) for s in shares) or None
+
+
+def unpack_shares(blob: bytes | None) -> tuple[Share, ...]:
+    """What ``pack_shares`` made."""
+    return () if blob is None else tuple(Share(v[0], v[1], v[2:]) for v in _SHARE.iter_unpack(blob))
 
 
 def pack_exact_box(box: Box) -> bytes:

@@ -7,17 +7,19 @@ presence) lie in tables of their own.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.model import FOREVER, Entry, FloatArray, Interval, Presence
-from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.absences import Absences
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.boxes import half_axes
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
 from r4_ros.memory.column_values import presence_of, says_other, seen_values, sightings_of, stays_of
+from r4_ros.memory.shares import ShareColumns
 from r4_ros.memory.store import StoredEntry
 from r4_ros.memory.tables import Codes, Column, Holders, PartTable, Table
 from r4_ros.memory.vectors import TextVectors
@@ -56,7 +58,9 @@ class Columns:
             spread=(np.float32, 9),
             centre=(np.float64, 3),
             half=(np.float32, 3),
+            shares=(np.int32, 0),
         )
+        self.shares = ShareColumns()
         self.sightings = PartTable(start=(np.int64, 0), end=(np.int64, 0))
         self.presence = PartTable(start=(np.int64, 0), end=(np.int64, 0))
         self.agents, self.maps = Codes(), Codes()
@@ -166,6 +170,7 @@ class Columns:
             table["start"][begin:], table["end"][begin:] = spans.start, spans.end
         begin = self.stays.assign_new(slots, batch.stays.counts)
         self._write_stays(slice(begin, None), batch.stays.start, batch.stays.anchor, batch.stays.boxes)
+        self.shares.put(self.stays["shares"], ((begin + i, shares) for i, shares in batch.stays.shares.items()))
         return np.arange(begin, self.stays.rows)
 
     def _make_rows(self, count: int) -> None:
@@ -194,6 +199,7 @@ class Columns:
             boxes = [(*s.box.pose.position, *s.box.pose.orientation, *s.box.extent) for s in stays]
             anchors = [stay.anchor_id for stay in stays]
             self._write_stays(rows, [stay.interval.start for stay in stays], anchors, np.array(boxes))
+            self.shares.put(self.stays["shares"], zip(rows.tolist(), (stay.shares for stay in stays), strict=True))
         return rows
 
     def _say(self, slots: Slots, before: Sequence[Entry | None], after: Sequence[Entry]) -> None:
@@ -247,7 +253,7 @@ class Columns:
     ) -> None:
         table = self.stays
         table["start"][rows], table["anchor"][rows] = start, anchor
-        table["local"][rows], table["spread"][rows] = boxes[:, :3], _half_axes(boxes)
+        table["local"][rows], table["spread"][rows] = boxes[:, :3], half_axes(boxes)
 
     def _index_attributes(self, slot: int, known: tuple[tuple[str, str], ...]) -> None:
         now = tuple((name.casefold(), value.casefold()) for name, value in known)
@@ -262,11 +268,19 @@ class Columns:
 
     def _place(self, rows: Slots) -> None:
         """Where stays are in common coordinates, by their anchors."""
-        stays = self.stays
         where = span(rows)
-        stays["centre"][where], stays["half"][where] = self.anchors.place_boxes(
-            stays["anchor"][where], stays["local"][where], stays["spread"][where]
-        )
+        self.stays["centre"][where], self.stays["half"][where] = self.placed_stays(rows)
+
+    def placed_stays(self, rows: Slots, own: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Centres [n, 3] and half the sizes [n, 3] of stays in common coordinates; ``own``: in their own maps."""
+        stays, where = self.stays, span(rows)
+        columns = stays["anchor"][where], stays["local"][where], stays["spread"][where]
+        centre, half = self.anchors.place_boxes(*columns, own=own)
+        blocks = stays["shares"][where]
+        some = np.flatnonzero(blocks)
+        if some.size:
+            centre[some] = self.shares.placed(blocks[some], centre[some], partial(self.anchors.place, own=own))
+        return centre, half
 
     def _take_current(self, slots: Slots, placed: Slots) -> None:
         """Where entries (ascending) are now, and all that ``placed``, the changed rows of their stays, touch."""
@@ -340,7 +354,7 @@ class Columns:
 
     def nbytes(self) -> int:
         """Memory taken by columns and vectors."""
-        tables: Sequence[Table] = (self.entries, self.stays, self.sightings, self.presence)
+        tables: Sequence[Table] = (self.entries, self.stays, self.shares, self.sightings, self.presence)
         texts = self.labels.nbytes() + self.descriptions.nbytes()
         held = self.label_holders.nbytes() + self.description_holders.nbytes()
         return sum(table.nbytes() for table in tables) + texts + held + self.zones.nbytes()
@@ -351,12 +365,6 @@ def span(numbers: Column) -> Column | slice:
     if len(numbers) and numbers[-1] - numbers[0] + 1 == len(numbers) and (np.diff(numbers) == 1).all():
         return slice(int(numbers[0]), int(numbers[-1]) + 1)
     return numbers
-
-
-def _half_axes(boxes: FloatArray) -> FloatArray:
-    """Of boxes [n, 10] (x y z, quaternion, full size), the three half axes as the columns of a matrix [n, 9]."""
-    halves = rotation_matrices(boxes[:, 3:7]) * (boxes[:, None, 7:] / 2)
-    return halves.reshape(-1, 9)
 
 
 def _same_spans(before: Entry, after: Entry) -> bool:

@@ -15,6 +15,7 @@ from r4_ros.core.model import (
     Motion,
     Pose,
     Presence,
+    Share,
     Stay,
     Visibility,
 )
@@ -73,14 +74,17 @@ def from_json(values: dict[str, Any]) -> StoredEntry:
 def _stay_to_json(s: Stay) -> list[Any]:
     box = [*s.box.pose.position, *s.box.pose.orientation, *s.box.extent]
     where = [s.anchor_id, box, s.position_covariance]
-    return [s.interval.start, s.interval.end, *where, s.count, s.whole, s.revision, s.turned]
+    shares = [[share.anchor_id, share.weight, share.position] for share in s.shares]
+    return [s.interval.start, s.interval.end, *where, s.count, s.whole, s.revision, s.turned, shares]
 
 
 def _stay_from_json(values: list[Any]) -> Stay:
-    start, end, anchor_id, box, covariance, count, whole, revision, *turned = values
-    turn = tuple(turned[0]) if turned and turned[0] else None
+    start, end, anchor_id, box, covariance, count, whole, revision, *later = values
+    turned, shares = [*later, None, []][: len(later)] + [None, []][len(later) :]
+    turn = tuple(turned) if turned else None
+    known = tuple(Share(number, weight, tuple(position)) for number, weight, position in shares)
     placed = Box(Pose(tuple(box[:3]), tuple(box[3:7])), tuple(box[7:]))
-    return Stay(Interval(start, end), anchor_id, placed, tuple(covariance), count, whole, revision, turn)
+    return Stay(Interval(start, end), anchor_id, placed, tuple(covariance), count, whole, revision, turn, known)
 
 
 def _vector_to_json(embedding: Embedding | None) -> list[str] | None:

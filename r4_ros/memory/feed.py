@@ -215,7 +215,8 @@ class Feed:
 
 def _spoken_of(news: News) -> set[int]:
     """Numbers of the anchors on which something hangs."""
-    found = {stay.anchor_id for stored in news.entries for stay in stored.entry.stays}
+    stays = [stay for stored in news.entries for stay in stored.entry.stays]
+    found = {stay.anchor_id for stay in stays} | {share.anchor_id for stay in stays for share in stay.shares}
     found |= {n for event, _ in news.events for n in (event.anchor_id, event.from_anchor) if n is not None}
     found |= {heard.frame.anchor_id for heard in news.frames} | {minute.anchor_id for minute in news.cells}
     return found | {e.anchor_id for e, _ in news.episodes if e.anchor_id is not None}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from r4_ros.core.geometry import compose, inverse
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import Box, Entry, Event, EventKind, Presence, Stay
+from r4_ros.core.model import Box, Entry, Event, EventKind, Presence, Stay, Vec3
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.attributes import AttributeChange
 from r4_ros.memory.stays import FrameContext
@@ -44,7 +44,7 @@ def found_gone(entry: Entry, found: FoundAbsent, context: FrameContext) -> Store
     """Another agent's place was found empty: told by who found it, and hung on its anchor."""
     stay, anchor = entry.stays[-1], context.anchor
     pose = compose(inverse(anchor.pose_in_map), context.box(stay).pose)
-    stay = replace(stay, anchor_id=anchor.anchor_id, box=Box(pose, stay.box.extent))
+    stay = replace(stay, anchor_id=anchor.anchor_id, box=Box(pose, stay.box.extent), shares=())
     span = (entry.last_seen, found.first_ns)
     event = _event(EventKind.DISAPPEARED, entry, found.slot, span, found.first_ns, stay, context)
     key = f"{event.event.event_id}\0{found.observer}"
@@ -98,8 +98,8 @@ def _event(
         earliest_ns=span_ns[0],
         latest_ns=span_ns[1],
         map_id=entry.map_id,
-        place=context.box(stay).pose.position,
-        from_place=None if origin is None else context.box(origin).pose.position,
+        place=_place(stay, context),
+        from_place=None if origin is None else _place(origin, context),
         detail=detail,
     )
     return StoredEvent(
@@ -110,6 +110,11 @@ def _event(
         None if origin is None else origin.anchor_id,
         None if origin is None else origin.box.pose.position,
     )
+
+
+def _place(stay: Stay, context: FrameContext) -> Vec3:
+    """Where its anchor says that a stay was: what its stretch of the way alone says."""
+    return compose(context.anchor_of(stay).pose_in_map, stay.box.pose).position
 
 
 def _digest(key: str) -> str:

@@ -128,7 +128,8 @@ class Hearing:
         return replace(stored, slot=slot, entry=entry)
 
     def _stay(self, stay: Stay) -> Stay:
-        return replace(stay, anchor_id=self._numbers[stay.anchor_id])
+        shares = tuple(replace(share, anchor_id=self._numbers[share.anchor_id]) for share in stay.shares)
+        return replace(stay, anchor_id=self._numbers[stay.anchor_id], shares=shares)
 
     def _gone(self) -> list[StoredEntry]:
         """Entries of others that are no more."""

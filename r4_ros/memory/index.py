@@ -54,9 +54,7 @@ class Index(Columns):
         columns, alignments = self.entries, self.anchors.alignments
         if not alignments:
             return columns["low"][slots], columns["high"][slots], columns["centre"][slots]
-        rows = self.stays.last[slots]
-        where = self.stays["anchor"][rows], self.stays["local"][rows], self.stays["spread"][rows]
-        centre, half = self.anchors.place_boxes(*where, own=True)
+        centre, half = self.placed_stays(self.stays.last[slots].astype(np.int64), own=True)
         return centre - half, centre + half, centre
 
     def aligned(self, alignments: Alignments) -> Index:
@@ -74,7 +72,8 @@ class Index(Columns):
         other = copy.copy(self)
         other.anchors = anchors
         owner = self.stays["slot"]
-        rows = np.flatnonzero(moved[self.stays["anchor"]] & (owner >= 0))
+        on_moved = moved[self.stays["anchor"]] | self.shares.on(moved)[self.stays["shares"]]
+        rows = np.flatnonzero(on_moved & (owner >= 0))
         concerned = np.zeros(self.entries.rows + 1, np.bool_)  # dead stays, of slot -1, ask for the last one
         concerned[owner[rows]] = True
         slots = np.flatnonzero(concerned)
@@ -233,12 +232,11 @@ class Index(Columns):
 
     def box(self, stay: Stay) -> Box:
         """A stay's box in common coordinates."""
-        return Box(self.anchors.in_common(stay.anchor_id, stay.box.pose), stay.box.extent)
+        return self.anchors.box(stay)
 
     def shown_box(self, stay: Stay, own: bool = False) -> Box:
         """A stay's box in common coordinates (``own``: in its own map), turned as the thing stands where it's known."""
-        box = Box(self.anchors.in_map(stay.anchor_id, stay.box.pose), stay.box.extent) if own else self.box(stay)
-        return turned(box, stay.turned)
+        return turned(self.anchors.box(stay, own), stay.turned)
 
 
 def _portions(numbers: Slots) -> Iterator[Slots]:

@@ -162,7 +162,7 @@ def contradicted(merges: Sequence[MergeRecord], anchors: AnchorBook, config: Mem
     found = []
     for merge in merges:
         first, second = merge.kept_before.entry.stays[-1], merge.merged.entry.stays[0]
-        a, b = (anchors.in_map(stay.anchor_id, stay.box.pose).position for stay in (first, second))
+        a, b = (anchors.box(stay, own=True).pose.position for stay in (first, second))
         size = max(*first.box.extent, *second.box.extent)
         if not merge.undone_by and merge.kept_after is not None and math.dist(a, b) > 2 * reach(config, size):
             found.append(merge)

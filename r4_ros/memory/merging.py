@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from r4_ros.core import intervals
-from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, transform_box, vec3, yaw_of
+from r4_ros.core.geometry import bounds, compose, inverse, rotate_covariance, vec3, yaw_of
 from r4_ros.core.model import (
     FOREVER,
     Box,
@@ -26,6 +26,7 @@ from r4_ros.core.model import (
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import merged_histories
 from r4_ros.memory.observe import motion_of
+from r4_ros.memory.shares import Places
 from r4_ros.memory.stays import same_size
 from r4_ros.memory.store import StoredEvent
 from r4_ros.memory.turns import Turn, kept, normal
@@ -123,12 +124,10 @@ def _joined(older: Presence, newer: tuple[Presence, ...], gone: bool) -> tuple[P
 
 def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook, pieces: bool) -> Stay:
     """On the older one's anchor. Views of the whole thing count, where there are some; parts add up."""
-    to_map = anchors[older.anchor_id].pose_in_map
-    back = inverse(to_map)
-    boxes = [transform_box(anchors[s.anchor_id].pose_in_map, s.box) for s in (older, newer)]
+    boxes = [anchors.box(s, own=True) for s in (older, newer)]
     (a_low, a_high), (b_low, b_high) = (bounds(box) for box in boxes)
+    share = newer.count / (older.count + newer.count)
     if pieces:
-        share = newer.count / (older.count + newer.count)
         alike = same_size(a_high - a_low, b_high - b_low)
         low = np.where(alike, a_low + share * (b_low - a_low), np.minimum(a_low, b_low))
         high = np.where(alike, a_high + share * (b_high - a_high), np.maximum(a_high, b_high))
@@ -137,10 +136,16 @@ def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook, pieces: bool) -> St
         low, high = a_low + share * (b_low - a_low), a_high + share * (b_high - a_high)
     else:
         low, high = np.minimum(a_low, b_low), np.maximum(a_high, b_high)
+    places = Places([(older, 1 - share), (newer, share)], anchors.__getitem__)
+    places.move(((low + high) / 2).tolist())
+    places.fold()
+    middle, shares = places.shares()
+    back = inverse(anchors[older.anchor_id].pose_in_map)
     return replace(
         older,
         interval=Interval(min(older.interval.start, newer.interval.start), FOREVER),
-        box=Box(compose(back, Pose(vec3((low + high) / 2))), vec3(high - low)),
+        box=Box(Pose(middle, back.orientation), vec3(high - low)),
+        shares=shares,
         turned=_turn(older, newer, [yaw_of(box.pose.orientation) for box in boxes], vec3(high - low)),
         position_covariance=_smaller(older, newer, anchors),
         count=older.count + newer.count,

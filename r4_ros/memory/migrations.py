@@ -169,4 +169,5 @@ MIGRATIONS: tuple[Migration, ...] = (
             common_id TEXT NOT NULL, frame TEXT NOT NULL, pose BLOB, source TEXT NOT NULL, frame_id INTEGER NOT NULL,
             correction_no INTEGER NOT NULL, undone_by INTEGER NOT NULL DEFAULT 0)""",
     ),
+    ("ALTER TABLE stay ADD COLUMN shares BLOB", "ALTER TABLE entry ADD COLUMN stay_shares BLOB"),
 )

@@ -100,7 +100,7 @@ class Refolder:
         )
 
     def _goes_on(self, last: Stay, first: Stay) -> bool:
-        a, b = (self._anchors.in_map(stay.anchor_id, stay.box.pose).position for stay in (last, first))
+        a, b = (self._anchors.box(stay, own=True).pose.position for stay in (last, first))
         return math.dist(a, b) < reach(self._config, max(*last.box.extent, *first.box.extent))
 
 

@@ -43,7 +43,7 @@ def pinned(entry: Entry, position: Vec3 | None) -> Entry:
     if position is None:
         return entry
     pose = Pose(position, stay.box.pose.orientation)
-    stay = replace(stay, box=replace(stay.box, pose=pose), position_covariance=_SURE)
+    stay = replace(stay, box=replace(stay.box, pose=pose), position_covariance=_SURE, shares=())
     return entry.evolve(stays=(*entry.stays[:-1], stay))
 
 
@@ -52,7 +52,12 @@ def held(before: Entry, after: Entry) -> Entry:
     pin, first = before.stays[-1], len(before.stays) - 1
     kept = (
         replace(
-            stay, anchor_id=pin.anchor_id, box=pin.box, position_covariance=pin.position_covariance, turned=pin.turned
+            stay,
+            anchor_id=pin.anchor_id,
+            box=pin.box,
+            position_covariance=pin.position_covariance,
+            turned=pin.turned,
+            shares=pin.shares,
         )
         for stay in after.stays[first:]
     )

@@ -9,13 +9,13 @@ import numpy as np
 
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.bulk import NO_VECTOR, EntryBatch, IntervalColumns, Numbers, StayColumns, VectorBatch
-from r4_ros.memory.codec import load_attributes, unpack_boxes
+from r4_ros.memory.codec import load_attributes, unpack_boxes, unpack_shares
 from r4_ros.memory.sql import Database, Row
 
 _BATCH = 16_384
 _ENTRIES = """SELECT slot, entry_id, agent_id, map_id, session, label, description, visibility, motion,
     label_vector, description_vector, attributes, moved_from, stays + sightings + presences > 3,
-    stay_start_ns, stay_anchor, stay_box, sighting_start_ns, sighting_end_ns, present_start_ns,
+    stay_start_ns, stay_anchor, stay_box, stay_shares, sighting_start_ns, sighting_end_ns, present_start_ns,
     coalesce(present_end_ns, 9223372036854775807)
     FROM entry WHERE slot >= ? AND merged_into IS NULL ORDER BY slot LIMIT ?"""
 _EARLIER = "SELECT slot, {} FROM {} WHERE slot BETWEEN ? AND ? ORDER BY slot, n"
@@ -58,7 +58,7 @@ def _batch(file: Database, rows: Sequence[Row]) -> EntryBatch:
         earlier = file.execute(_EARLIER.format(names, table), (rows[0][0], rows[-1][0])) if longer else []
         return _joined(slots, earlier, last)
 
-    stays, (start, anchor, boxes) = parts("stay", "start_ns, anchor_id, box", 14)
+    stays, (start, anchor, boxes, shares) = parts("stay", "start_ns, anchor_id, box, shares", 14)
     known = {i: load_attributes(text) for i, text in enumerate(columns[11]) if text != "[]"}
     return EntryBatch(
         slots=slots,
@@ -72,9 +72,15 @@ def _batch(file: Database, rows: Sequence[Row]) -> EntryBatch:
         motion=np.array(columns[8], np.int64),
         attributes={i: current_attributes(history) for i, history in known.items()},
         moved_from={i: entry_id for i, entry_id in enumerate(columns[12]) if entry_id},
-        stays=StayColumns(stays, np.array(start, np.int64), np.array(anchor, np.int64), unpack_boxes(boxes)),
-        sightings=_intervals(*parts("sighting", "start_ns, end_ns", 17)),
-        presence=_intervals(*parts("presence", "start_ns, end_ns", 19)),
+        stays=StayColumns(
+            stays,
+            np.array(start, np.int64),
+            np.array(anchor, np.int64),
+            unpack_boxes(boxes),
+            {i: unpack_shares(blob) for i, blob in enumerate(shares) if blob is not None},
+        ),
+        sightings=_intervals(*parts("sighting", "start_ns, end_ns", 18)),
+        presence=_intervals(*parts("presence", "start_ns, end_ns", 20)),
         label_vectors=_numbers(columns[9]),
         description_vectors=_numbers(columns[10]),
     )

@@ -12,7 +12,16 @@ from operator import itemgetter
 from typing import Any
 
 from r4_ros.core.model import FOREVER, Entry, Interval, Presence, Stay
-from r4_ros.memory.codec import pack_exact_box, pack_exact_matrix3, pack_turn, unpack_box, unpack_matrix3, unpack_turn
+from r4_ros.memory.codec import (
+    pack_exact_box,
+    pack_exact_matrix3,
+    pack_shares,
+    pack_turn,
+    unpack_box,
+    unpack_matrix3,
+    unpack_shares,
+    unpack_turn,
+)
 from r4_ros.memory.sql import Database, Row
 from r4_ros.memory.store import EntryChange
 
@@ -20,11 +29,11 @@ Part = Stay | Interval | Presence
 Parts = Sequence[Part]
 
 _TABLES = {
-    "stay": "slot, n, start_ns, end_ns, anchor_id, box, covariance, count, whole, revision, turned",
+    "stay": "slot, n, start_ns, end_ns, anchor_id, box, covariance, count, whole, revision, turned, shares",
     "sighting": "slot, n, start_ns, end_ns",
     "presence": "slot, n, start_earliest_ns, start_ns, last_seen_ns, end_ns",
 }
-_BLOBS = ("box", "covariance", "turned")
+_BLOBS = ("box", "covariance", "turned", "shares")
 LAST_IN_ENTRY = frozenset(_TABLES)
 """The tables that lack the last row of each entry."""
 _REPLACE = {
@@ -35,7 +44,7 @@ _REPLACE = {
 COLUMNS = (
     "stays, stay_start_ns, stay_end_ns, stay_anchor, stay_box, stay_covariance, stay_count, stay_whole, stay_revision, "
     "sightings, sighting_start_ns, sighting_end_ns, presences, present_earliest_ns, present_start_ns, present_seen_ns, "
-    "present_end_ns, stay_turned"
+    "present_end_ns, stay_turned, stay_shares"
 )
 """Of the entry's row: how many of each there are, and the last one. The end of what is open is NULL."""
 _CHUNK = 500
@@ -64,6 +73,7 @@ def parts_row(entry: Entry) -> tuple[Any, ...]:
         present.last_seen,
         None if present.end == FOREVER else present.end,
         pack_turn(stay.turned),
+        pack_shares(stay.shares),
     )
 
 
@@ -71,7 +81,9 @@ def last_parts(row: Row) -> tuple[Stay, Interval, Presence]:
     """What ``parts_row`` made a row of."""
     until, end = (FOREVER if row[i] is None else row[i] for i in (2, 16))
     place = unpack_box(row[4]), unpack_matrix3(row[5])
-    stay = Stay(Interval(row[1], until), row[3], *place, row[6], row[7], row[8], unpack_turn(row[17]))
+    stay = Stay(
+        Interval(row[1], until), row[3], *place, row[6], row[7], row[8], unpack_turn(row[17]), unpack_shares(row[18])
+    )
     return stay, Interval(row[10], row[11]), Presence(row[13], row[14], row[15], end)
 
 
@@ -152,7 +164,8 @@ class Groups:
 def stay_of(row: Row) -> Stay:
     """The stay of a row of its table."""
     place = unpack_box(row[5]), unpack_matrix3(row[6])
-    return Stay(Interval(row[2], row[3]), row[4], *place, row[7], row[8], row[9], unpack_turn(row[10]))
+    more = unpack_turn(row[10]), unpack_shares(row[11])
+    return Stay(Interval(row[2], row[3]), row[4], *place, row[7], row[8], row[9], *more)
 
 
 def snapshot_row(row: Sequence[Any]) -> Row:
@@ -178,6 +191,7 @@ def part_row(part: Part) -> Row:
         part.whole,
         part.revision,
         pack_turn(part.turned),
+        pack_shares(part.shares),
     )
 
 

@@ -10,7 +10,7 @@ view that is cut off by the image border or by something in front neither shrink
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import compose, inverse, quat_conjugate, rotate, rotate_covariances, rotation_matrix, yaw_of
+from r4_ros.core.geometry import compose, inverse, quat_conjugate, rotate_covariances, rotation_matrix, yaw_of
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -28,14 +28,16 @@ from r4_ros.core.model import (
     Matrix3,
     Observation,
     Pose,
-    Quat,
+    Share,
     Stay,
     Vec3,
     Visibility,
 )
 from r4_ros.core.pose_array import rotation_matrices
+from r4_ros.memory import shares
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.codec import single
+from r4_ros.memory.shares import Places
 from r4_ros.memory.turns import Turn, around, averaged, kept, normal, turns_of
 
 _UNKNOWN_VARIANCE = 0.05**2
@@ -85,7 +87,21 @@ class FrameContext:
 
     def anchor_of(self, stay: Stay) -> Anchor:
         """The anchor that a stay hangs on."""
-        return self.anchor if stay.anchor_id == self.anchor.anchor_id else self.anchors[stay.anchor_id]
+        return self._numbered(stay.anchor_id)
+
+    def _numbered(self, anchor_id: int) -> Anchor:
+        return self.anchor if anchor_id == self.anchor.anchor_id else self.anchors[anchor_id]
+
+    def _pose_of(self, anchor_id: int) -> Pose:
+        return self._numbered(anchor_id).pose_in_map
+
+    def along(self, stay: Stay) -> bool:
+        """Whether the frame lies on the stretch of the way that a stay hangs on."""
+        return stay.anchor_id == self.anchor.anchor_id or shares.alike(self.anchor_of(stay), self.anchor)
+
+    def places(self, stay: Stay) -> Places:
+        """What each stretch of the robot's way says of where a stay is."""
+        return Places([(stay, 1.0)], self._numbered)
 
     def anchors_of(self, stays: Sequence[Stay]) -> tuple[FloatArray, FloatArray]:
         """Rotations [n, 3, 3] and positions [n, 3] of the anchors of stays."""
@@ -97,13 +113,11 @@ class FrameContext:
 
     def centre(self, stay: Stay) -> Vec3:
         """Where the centre of a stay is in the map."""
-        anchor = self.anchor_of(stay).pose_in_map
-        x, y, z = rotate(anchor.orientation, stay.box.pose.position)
-        return anchor.position[0] + x, anchor.position[1] + y, anchor.position[2] + z
+        return shares.centre(stay, self._pose_of)
 
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
-        return Box(compose(self.anchor_of(stay).pose_in_map, stay.box.pose), stay.box.extent)
+        return shares.box(stay, self._pose_of)
 
 
 def place(observations: Sequence[Observation], sensor_in_map: Pose) -> list[Seen]:
@@ -164,38 +178,92 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     """Stays, each with one more sighting of it."""
     if not stays:
         return []
-    rotation, position = context.anchors_of(stays)
-    low, high = _bounds(stays, rotation, position)
+    frames = context.anchors_of(stays)
+    low, high = _bounds(stays, frames, context)
     whole = np.array([s.whole for s in seen])[:, None]
     known = np.array([stay.whole for stay in stays], float)[:, None]
     new = _Views.of(seen)
-    old = rotation @ _squares([stay.position_covariance for stay in stays]) @ _transposed(rotation)
+    old = frames[0] @ _squares([stay.position_covariance for stay in stays]) @ _transposed(frames[0])
     gain = old @ np.linalg.inv(old + new.covariance)
-    fused = _transposed(rotation) @ _possible((_EYE - gain) @ old) @ rotation
     share = np.maximum(1 / (known + 1), _LEAST_GAIN)
     across = share * _across(new.centre, context.sensor)
     like = same_size(high - low, new.extent) & (known > 0) & whole
-    averaged = _averaged(low, high, new, like, gain, (across, share))
+    pulled = (gain @ (new.centre - (low + high) / 2)[..., None])[..., 0]
+    spread = _spread(stays, seen, context)
+    if spread:
+        some, views = list(spread), [seen[i].centre for i in spread]
+        part = [_part(stays[i], seen[i], float(np.trace(gain[i])) / 3) for i in some]
+        both = (old[some], new.covariance[some])
+        pulled[some] = shares.see(list(spread.values()), context.anchor, views, like[some], both, part)
+    averaged = _averaged(low, high, new, like, pulled, (across, share))
     low, high = np.where(like, averaged[0], low), np.where(like, averaged[1], high)
     if not like.all():
         low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
         low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
-    centres = (_transposed(rotation) @ ((low + high) / 2 - position)[..., None])[..., 0]
-    turns = {stay.anchor_id: quat_conjugate(context.anchor_of(stay).pose_in_map.orientation) for stay in stays}
-    boxes = _single_boxes(centres, [turns[stay.anchor_id] for stay in stays], high - low)
+    covariance = np.where(whole[..., None], _possible((_EYE - gain) @ old), old)
+    hung = _hung(stays, spread, (low + high) / 2, frames, context)
+    boxes, covariances = _in_anchors(hung, high - low, covariance)
     return [
         Stay(
             stay.interval,
-            stay.anchor_id,
+            h.anchor.anchor_id,
             box,
-            covariance if s.whole else stay.position_covariance,
+            covariance,
             stay.count + 1,
             stay.whole + int(s.whole),
             stay.revision,
             _turned(stay, s, box, context),
+            h.shares,
         )
-        for stay, s, box, covariance in zip(stays, seen, boxes, _singles(fused), strict=True)
+        for stay, h, s, box, covariance in zip(stays, hung, seen, boxes, covariances, strict=True)
     ]
+
+
+def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> dict[int, Places]:
+    """By number of the stay: what each stretch of the way says, where several do or will."""
+    return {
+        i: context.places(stay)
+        for i, (stay, s) in enumerate(zip(stays, seen, strict=True))
+        if stay.shares or (_tells(stay, s) and not context.along(stay))
+    }
+
+
+def _tells(stay: Stay, seen: Seen) -> bool:
+    """Whether a sighting says where the thing's middle is: of parts, only where nothing else does."""
+    return seen.whole or not stay.whole
+
+
+def _part(stay: Stay, seen: Seen, gain: float) -> float:
+    """For how much of a stay's place a sighting counts that pulls it by ``gain`` on an average."""
+    if seen.whole:
+        return gain
+    return max(1 / (stay.count + 1), _LEAST_GAIN) if _tells(stay, seen) else 0.0
+
+
+def _hung(
+    stays: Sequence[Stay],
+    spread: Mapping[int, Places],
+    centres: FloatArray,
+    frames: tuple[FloatArray, FloatArray],
+    context: FrameContext,
+) -> list[_Hung]:
+    """Where the middles of stays hang that are at these places [n, 3] in the map; ``frames`` of their anchors."""
+    rotation, position = frames
+    middles = (_transposed(rotation) @ (centres - position)[..., None])[..., 0]
+    hung = [_Hung(context.anchor_of(stay), middle) for stay, middle in zip(stays, middles.tolist(), strict=True)]
+    for i, places in spread.items():
+        places.move(centres[i].tolist())
+        hung[i] = _Hung(places.anchor, *places.shares())
+    return hung
+
+
+@dataclass(frozen=True, slots=True)
+class _Hung:
+    """An anchor, what is the middle in its frame, and what other stretches of the way say."""
+
+    anchor: Anchor
+    middle: Vec3
+    shares: tuple[Share, ...] = ()
 
 
 def _turned(stay: Stay, seen: Seen, box: Box, context: FrameContext) -> Turn | None:
@@ -227,12 +295,18 @@ class _Views:
         return _Views(np.array([s.centre for s in seen]), np.array([s.extent for s in seen]), covariances)
 
 
-def _bounds(stays: Sequence[Stay], rotation: FloatArray, position: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper corners [n, 3] of stays in the map, whose anchors stand there."""
+def _bounds(
+    stays: Sequence[Stay], frames: tuple[FloatArray, FloatArray], context: FrameContext
+) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper corners [n, 3] of stays in the map; ``frames``: rotations and positions of their anchors."""
+    rotation, position = frames
     axes = rotation @ rotation_matrices(np.array([stay.box.pose.orientation for stay in stays]))
     half = (np.abs(axes) @ (np.array([stay.box.extent for stay in stays]) / 2)[..., None])[..., 0]
     local = np.array([stay.box.pose.position for stay in stays])
     centre = (rotation @ local[..., None])[..., 0] + position
+    for i, stay in enumerate(stays):
+        if stay.shares:
+            centre[i] = context.centre(stay)
     return centre - half, centre + half
 
 
@@ -246,13 +320,15 @@ def _averaged(
     high: FloatArray,
     seen: _Views,
     like: npt.NDArray[np.bool_],
-    gain: FloatArray,
+    pulled: FloatArray,
     shares: tuple[FloatArray, FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Centre and size averaged along the axes ``like``; ``shares`` with which a smaller and a larger size count."""
+    """Centre (which is ``pulled`` so far) and size averaged along the axes ``like``.
+
+    ``shares``: with which a smaller and a larger size count.
+    """
     centre, size = (low + high) / 2, high - low
     more = seen.extent - size
-    pulled = (gain @ (seen.centre - centre)[..., None])[..., 0]
     centre = centre + np.where(like, pulled, 0.0)
     size = size + np.where(like, more * np.where(more < 0, *shares), 0.0)
     return centre - size / 2, centre + size / 2
@@ -300,10 +376,14 @@ def _singles(covariances: FloatArray) -> list[Matrix3]:
     return cast(list[Matrix3], list(map(tuple, symmetric.tolist())))
 
 
-def _single_boxes(centres: FloatArray, turns: Sequence[Quat], extents: FloatArray) -> list[Box]:
-    """Boxes with their numbers rounded likewise."""
-    x, q, e = (np.asarray(part, np.float32).tolist() for part in (centres, turns, extents))
-    return [Box(Pose(tuple(a), tuple(b)), tuple(c)) for a, b, c in zip(x, q, e, strict=True)]
+def _in_anchors(hung: Sequence[_Hung], extents: FloatArray, covariances: FloatArray) -> tuple[list[Box], list[Matrix3]]:
+    """Boxes along the map's axes, and covariances in the map, in the frames of anchors; numbers rounded likewise."""
+    turns = {h.anchor.anchor_id: quat_conjugate(h.anchor.pose_in_map.orientation) for h in hung}
+    quaternions = np.array([turns[h.anchor.anchor_id] for h in hung])
+    back = rotation_matrices(quaternions)
+    x, q, e = (np.asarray(part, np.float32).tolist() for part in ([h.middle for h in hung], quaternions, extents))
+    boxes = [Box(Pose(tuple(a), tuple(b)), tuple(c)) for a, b, c in zip(x, q, e, strict=True)]
+    return boxes, _singles(back @ covariances @ _transposed(back))
 
 
 def _possible(covariances: FloatArray) -> FloatArray:

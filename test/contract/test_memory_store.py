@@ -35,6 +35,7 @@ from r4_ros.core.model import (
     Pose,
     Presence,
     Region,
+    Share,
     Stay,
     View,
     Visibility,
@@ -68,6 +69,17 @@ from r4_ros.memory.stores import open_store as open_any_store
 
 S = 1_000_000_000
 TURN = (0.0, 0.0, 0.6, 0.8)
+STAY = Stay(
+    Interval(1, 5),
+    0,
+    Box(Pose((1.1, 2.2, 3.3), TURN), (0.1, 0.2, 0.3)),
+    (0.1,) * 9,  # type: ignore[arg-type]
+    count=3,
+    whole=2,
+    revision=1,
+    turned=(0.25, 0.5, 0.125),
+    shares=(Share(0, 0.25, (1.5, 2.5, 3.5)), Share(0, 0.125, (1.0, 2.0, -3.0))),
+)
 OpenStore = Callable[..., MemoryStore]
 
 
@@ -105,7 +117,7 @@ def entry(slot: int, **more: Any) -> StoredEntry:
         map_id="home",
         label="Straße 茶",
         label_votes=(("Straße 茶", 0.7), ("mug", 0.2)),
-        stays=(Stay(Interval(1, 5), 0, Box(Pose((1.1, 2.2, 3.3), TURN), (0.1, 0.2, 0.3)), (0.1,) * 9, 3, 2, 1),),  # type: ignore[arg-type]
+        stays=(STAY,),
         sightings=(Interval(1, 2), Interval(4, 5)),
         presence=(Presence(0, 1, 4, FOREVER),),
         description='a "mug"',

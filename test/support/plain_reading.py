@@ -49,6 +49,12 @@ def placed(frames: Sequence[tuple[Point, Point]], extent: Point) -> PlainBox:
     return [min(axis) for axis in zip(*corners, strict=True)], [max(axis) for axis in zip(*corners, strict=True)]
 
 
+def shifted(box: PlainBox, pulls: Sequence[tuple[float, Point]]) -> PlainBox:
+    """The box after it was pulled, each time a share of the offset."""
+    by = [sum(share * offset[axis] for share, offset in pulls) for axis in range(3)]
+    return [a + b for a, b in zip(box[0], by, strict=True)], [a + b for a, b in zip(box[1], by, strict=True)]
+
+
 def resized(box: PlainBox, half: Point) -> PlainBox:
     """The box with the half sizes that the memory holds: the same to what float32 can say, which it holds them in.
 

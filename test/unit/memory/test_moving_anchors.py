@@ -17,7 +17,8 @@ from r4_ros.core.geometry import bounds, compose, transform_box
 from r4_ros.core.model import IDENTITY, Anchor, Box, Pose, Query
 from r4_ros.memory import merger as merger_module
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.columns import _half_axes, span
+from r4_ros.memory.boxes import half_axes
+from r4_ros.memory.columns import span
 from r4_ros.memory.library import Library
 from r4_ros.memory.merger import torn
 from r4_ros.memory.store import AnchorRecord
@@ -43,7 +44,7 @@ def test_many_boxes_are_placed_as_one_by_one(seed: int, count: int) -> None:
     which, on = rng.integers(0, 5, count), rng.integers(0, 3, count).astype(np.int32)
     points = np.array([boxes[k].pose.position for k in which])
     numbers = np.array([(*boxes[k].pose.position, *boxes[k].pose.orientation, *boxes[k].extent) for k in which])
-    centre, half = book.place_boxes(on, points, _half_axes(numbers))
+    centre, half = book.place_boxes(on, points, half_axes(numbers))
     for n in [*rng.integers(0, count, 5).tolist(), count - 1]:
         low, high = bounds(transform_box(poses[on[n]], boxes[which[n]]))
         np.testing.assert_allclose(centre[n], (low + high) / 2, atol=1e-9)

@@ -22,6 +22,7 @@ from r4_ros.core.model import (
     Query,
     Reference,
     Region,
+    Share,
     SpatialConstraint,
     TemporalConstraint,
     TemporalKind,
@@ -345,8 +346,16 @@ class Plain:
         anchor = index.anchors[stay.anchor_id].pose_in_map
         frames = [(pose.position, pose.orientation) for pose in (stay.box.pose, anchor)]
         box = plain.placed(frames, stay.box.extent)
+        pulls = [(share.weight, self._offset(share, plain.centre(box))) for share in stay.shares]
+        box = plain.shifted(box, pulls)
         held = index.stays["half"][index.stays.rows_of(index.slots[e.entry_id])[i]]
         return plain.resized(box, held.tolist())
+
+    def _offset(self, share: Share, point: plain.Point) -> list[float]:
+        """How far from a point another stretch of the robot's way says that the thing is."""
+        anchor = self.library._index.anchors[share.anchor_id].pose_in_map
+        turned = plain.turned(anchor.orientation, share.position)
+        return [a + b - c for a, b, c in zip(turned, anchor.position, point, strict=True)]
 
     def key(self, e: Entry) -> float:
         """What the asked order goes by, ascending."""
