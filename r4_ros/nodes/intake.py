@@ -36,8 +36,10 @@ class Intake:
         self._agents: OrderedDict[str, _Agent] = OrderedDict()
 
     def offer(self, agent: str, message: Any) -> bool:
-        """Let a frame wait; False where an older one of this agent had to go for it."""
+        """Let a frame wait; False where an older one of this agent had to go for it. One that waits waits once."""
         of_agent = self._agents.setdefault(agent, _Agent())
+        if message in of_agent.waiting:  # its robot got impatient
+            return True
         of_agent.waiting.append(message)
         if len(of_agent.waiting) <= self._capacity:
             return True

@@ -40,6 +40,13 @@ def test_what_has_no_room_goes_from_the_same_agent() -> None:
     assert sorted(map(str, taken(intake))) == ["2", "3", "x"]
 
 
+def test_what_is_sent_again_while_it_waits_waits_once() -> None:
+    intake = Intake(10, 0.0)
+    assert [intake.offer("a", data) for data in (b"1", b"2", b"1")] == [True] * 3
+    assert taken(intake) == [b"1", b"2"]
+    assert intake.offer("a", b"1") and taken(intake) == [b"1"]
+
+
 def test_an_agent_beyond_its_rate_waits_alone() -> None:
     clock = Clock()
     intake = Intake(100, 10.0, clock)
