@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from r4_ros.reasoner.keys import Asked, Form
+from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.tokens import Word
 
 AUXILIARIES = frozenset(
     """is are was were am do does did has have had can could will would should may might 's isn't aren't wasn't
@@ -17,7 +20,9 @@ GO_VERBS = frozenset(
 )
 GOING_VERBS = frozenset("go head turn walk run move drive".split())
 LEADING = frozenset("take guide lead navigate escort drive walk show bring direct point steer get".split())
-COMMANDS = frozenset("pick choose select identify point reverse proceed approach wait stop follow return".split())
+COMMANDS = frozenset(
+    "rank sort order pick choose select identify point reverse proceed approach wait stop follow return".split()
+)
 """Verbs that command, where they open a sentence and are verbs there."""
 HEADING = frozenset("reverse proceed approach wait stop follow return".split())
 ALIKE = frozenset("identical similar different alike match matches matching equal resemble".split())
@@ -32,7 +37,9 @@ FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
 STRANDED = frozenset("in on at under to behind near".split())
-PLACING = frozenset("in on at under behind inside beneath".split())
+PLACING = frozenset(
+    "in on at under behind inside beneath near by beside opposite outside above below over against underneath".split()
+)
 SEEKING = (("looking", "for"), ("searching", "for"), ("look", "for"))
 WANTING = frozenset("lose seek need want miss".split())
 SOME = frozenset("a an some something anything anyone someone anybody somebody nobody any".split())
@@ -64,3 +71,49 @@ class Ask:
     choices: tuple[str, ...] = ()
     chosen_from: int = -1  # where the alternatives begin
     bare: bool = False  # 'what', 'who': the target itself is what is asked
+
+
+@dataclass(frozen=True)
+class Clause:
+    """The words [start, end) that ask, from the asking word on; ``masked`` are words of time."""
+
+    reading: Reading
+    start: int
+    end: int
+    masked: frozenset[int] = frozenset()
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The words, asking word first."""
+        return self.reading.words[self.start : self.end]
+
+    @property
+    def lowers(self) -> tuple[str, ...]:
+        """The words in lower case."""
+        return self.reading.lowers[self.start : self.end]
+
+    @property
+    def untimed(self) -> tuple[Word, ...]:
+        """The words that don't say when."""
+        return tuple(w for w in self.words if w.i not in self.masked)
+
+    @property
+    def lemmas(self) -> frozenset[str]:
+        """The dictionary forms of the words."""
+        return frozenset(w.lemma for w in self.words)
+
+    def at(self, i: int) -> str:
+        """Word i behind the asking word; '' beyond the end."""
+        return self.reading.lowers[self.start + i] if 0 <= self.start + i < self.end else ""
+
+    def has(self, *said: str) -> bool:
+        """Whether one of these words stands there."""
+        return not frozenset(said).isdisjoint(self.lowers)
+
+
+Reader = Callable[[Clause], "Ask | None"]
+
+
+def first_of(readers: tuple[Reader, ...], clause: Clause) -> Ask | None:
+    """What the first reader understands that understands anything."""
+    return next((ask for read in readers if (ask := read(clause)) is not None), None)

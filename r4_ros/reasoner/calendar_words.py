@@ -7,16 +7,19 @@ from r4_ros.reasoner.keys import TemporalOp
 NOW = tuple(
     tuple(said.split())
     for said in (
-        "right now|just now|at the moment|at this moment|at the minute|at this point|at this time|at present|for now|"
+        "right now|just now|at the moment|at this moment|at this very moment|at the minute|at this point|at this time|"
+        "at this stage|at present|for now|right this second|this instant|"
         "by now|until now|so far|up to now|as we speak|these days|any more|any longer|no longer|now|currently|"
-        "presently|still|today|anymore|nowadays|yet"
+        "presently|still|today|anymore|nowadays|yet|to date|thus far"
     ).split("|")
 )
 HABITS = tuple(
     tuple(said.split())
     for said in (
         "as a rule|most of the time|more often than not|most often|usually|always|often|normally|generally|typically|"
-        "regularly|habitually|frequently|customarily|mostly|tends to|tend to"
+        "regularly|habitually|frequently|customarily|mostly|tends to|tend to|ordinarily|commonly|routinely|by habit|"
+        "as usual|on the whole|in general|on a normal day|on a typical day|day to day|rarely|seldom|"
+        "daily|nightly|weekly"
     ).split("|")
 )
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
@@ -35,7 +38,7 @@ CALENDAR = (
 )
 """What 'last', 'this', 'every' and 'most' make a time."""
 MEALS = frozenset(
-    "breakfast lunch dinner supper tea elevenses brunch lunchtime teatime dinnertime bedtime playtime".split()
+    "breakfast lunch dinner supper tea elevenses brunch lunchtime teatime dinnertime bedtime playtime tide".split()
 )
 HOURS_OF_DAY = frozenset("noon midday midnight dawn dusk sunrise sunset nightfall daybreak overnight night".split())
 SPANS = frozenset("second minute moment instant while hour day week frame".split())
@@ -81,6 +84,17 @@ LONG_CLAUSES = {
     ("previous", "to"): TemporalOp.BEFORE,
     ("by", "the", "time"): TemporalOp.BEFORE,
     ("leading", "up", "to"): TemporalOp.BEFORE,
+    ("up", "until"): TemporalOp.BEFORE,
+    ("right", "up", "to"): TemporalOp.BEFORE,
+    ("in", "the", "run", "-", "up", "to"): TemporalOp.BEFORE,
+    ("in", "the", "wake", "of"): TemporalOp.AFTER,
+    ("halfway", "through"): TemporalOp.WHILE,
+    ("partway", "through"): TemporalOp.WHILE,
+    ("over", "the", "course", "of"): TemporalOp.WHILE,
+    ("throughout", "the", "course", "of"): TemporalOp.WHILE,
+    ("for", "the", "duration", "of"): TemporalOp.WHILE,
+    ("on", "your", "way"): TemporalOp.WHILE,
+    ("on", "my", "way"): TemporalOp.WHILE,
     ("subsequent", "to"): TemporalOp.AFTER,
     ("as", "soon", "as"): TemporalOp.AFTER,
     ("in", "the", "course", "of"): TemporalOp.WHILE,

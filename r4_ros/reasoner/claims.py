@@ -9,8 +9,8 @@ from r4_ros.reasoner.asking import Ask
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.places import Place
 from r4_ros.reasoner.sketch import imagined_spans
-from r4_ros.reasoner.spatial import Place
 
 DIRECTIONS = frozenset("left right behind front ahead back".split())
 ANY_CHANGE: tuple[EventName, ...] = ("changed", "moved", "disappeared", "reappeared")

@@ -78,9 +78,14 @@ def clock(reading: Reading, i: int) -> tuple[ClockTime, int] | None:
 
 
 def spoken(lowers: tuple[str, ...], i: int) -> tuple[ClockTime, int] | None:
-    """'half past six', 'quarter to ten', 'half six' at token i."""
+    """'half past six', 'quarter to ten', 'half six', 'ten past nine', 'at twenty to four' at token i."""
+    i += lowers[i] == "a" and lowers[i + 1 : i + 2] == ("quarter",)
     minute = {"half": 30, "quarter": 15}.get(lowers[i])
     j = i + 1
+    if minute is None and lowers[j : j + 1] in (("past",), ("to",)):
+        said = NUMBERS.get(lowers[i], 0.0)
+        timed = lowers[j] == "past" or (i > 0 and lowers[i - 1] in ("at", "by", "around", "about"))
+        minute = int(said) if timed and said in (5, 10, 20) else None
     if minute is None or j >= len(lowers):
         return None
     to = lowers[j] == "to"
@@ -109,6 +114,9 @@ def _number(lowers: tuple[str, ...], i: int) -> tuple[float | None, int]:
     j = i
     if lowers[j : j + 2] in (("half", "an"), ("half", "a")):
         return 0.5, j + 2
+    quarters = j + (lowers[j : j + 1] in (("a",), ("three",)))
+    if lowers[quarters : quarters + 3] in (("quarter", "of", "an"), ("quarters", "of", "an")):
+        return 0.75 if lowers[quarters] == "quarters" else 0.25, quarters + 3
     if lowers[j : j + 1] in (("a",), ("an",)) and lowers[j + 1 : j + 2] in (("couple",), ("few",)):
         j += 1
     if j >= len(lowers):

@@ -9,8 +9,8 @@ from r4_ros.reasoner import lexicon, words
 from r4_ros.reasoner.keys import By, Form
 from r4_ros.reasoner.parse import EGO_WORDS
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.places import Place
 from r4_ros.reasoner.sketch import Sketch
-from r4_ros.reasoner.spatial import Place
 from r4_ros.reasoner.superlative import COMPARATIVES
 
 LESS = frozenset("fewer less".split())

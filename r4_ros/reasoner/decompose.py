@@ -35,6 +35,7 @@ from r4_ros.reasoner.keys import (
     TemporalOp,
 )
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.places import Place
 from r4_ros.reasoner.purposes import SERVING, purpose_at
 from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
 from r4_ros.reasoner.sketch import (
@@ -57,6 +58,9 @@ def plan(text: str) -> Plan:
     mentions = temporal.find(reading)
     masked = frozenset(i for m in mentions for i in range(m.start, m.end))
     begin, end = opening.sentence(reading, masked)
+    asked = [m for m in mentions if m.start >= begin and reading.lowers[m.start] != "then"]
+    if asked and asked[0].key.op is TemporalOp.NOW:
+        mentions = asked  # 'I left it there yesterday. Is it still there?'
     ask = forms.classify(reading, masked, begin, end)
     places = spatial.find(reading, masked | frozenset(range(ask.start, ask.end)))
     sketch = Sketch(reading, ask, begin, end, masked, mentions, places, superlative.find(reading, masked))
@@ -184,18 +188,18 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
     )
 
 
-def _is_said_before(sketch: Sketch, place: spatial.Place) -> bool:
+def _is_said_before(sketch: Sketch, place: Place) -> bool:
     """'I want to see what is on my face. What should I do?': places of another sentence restrict no action."""
     return sketch.ask.form is Form.ACTION and sketch.target is None and place.end <= sketch.begin
 
 
-def _in_purpose(sketch: Sketch, place: spatial.Place) -> bool:
+def _in_purpose(sketch: Sketch, place: Place) -> bool:
     """'to keep drinks cold at a picnic': what the purpose says of places restricts nothing."""
     at = purpose_at(sketch) if sketch.target is None else -1
     return 0 <= at < place.start and place.relation not in (Relation.IN, Relation.NEAR)
 
 
-def _is_loose(sketch: Sketch, place: spatial.Place) -> bool:
+def _is_loose(sketch: Sketch, place: Place) -> bool:
     """Whether what a place seems to restrict is nothing that the plan looks for: then the target is meant."""
     subject = place.subject
     if subject is None or subject is sketch.target or place.start in sketch.masked:
@@ -212,7 +216,8 @@ def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:
     """A reference to a noun phrase: a region for rooms, otherwise the step that finds it (made once)."""
     sketch.used.update(range(phrase.start, phrase.end))
     if lexicon.is_room(phrase.noun):
-        return Reference(kind="region", region=" ".join([*phrase.modifiers, phrase.noun]))
+        whose = [f"{phrase.owner}'s"] if phrase.owner else []
+        return Reference(kind="region", region=" ".join([*whose, *phrase.modifiers, phrase.noun]))
     if phrase.start in sketch.made:
         return sketch.made[phrase.start]
     sketch.made[phrase.start] = EGO  # a noun phrase can't restrict itself through others
@@ -222,7 +227,7 @@ def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:
     return sketch.made[phrase.start]
 
 
-def _spatial(sketch: Sketch, place: spatial.Place) -> SpatialKey | None:
+def _spatial(sketch: Sketch, place: Place) -> SpatialKey | None:
     sketch.used.update(range(place.start, place.end))
     if place.anchor is None:
         far = _reference(sketch, place.other) if place.other is not None else None
@@ -262,7 +267,7 @@ def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> 
     return None
 
 
-def _is_imagined(sketch: Sketch, place: spatial.Place) -> bool:
+def _is_imagined(sketch: Sketch, place: Place) -> bool:
     """Whether a relation says where the asker imagines to stand ('if I sit on the sofa facing the window')."""
     if place.viewer:
         return True

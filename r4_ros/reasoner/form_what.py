@@ -5,6 +5,7 @@ from __future__ import annotations
 from r4_ros.reasoner import lexicon, words
 from r4_ros.reasoner.asking import (
     AUXILIARIES,
+    BE,
     EXPLAINED,
     PLACING,
     POINTS_IN_TIME,
@@ -14,177 +15,303 @@ from r4_ros.reasoner.asking import (
     STRANDED,
     WAY_VERBS,
     Ask,
+    Clause,
+    Reader,
+    first_of,
 )
 from r4_ros.reasoner.keys import Asked, Form
+from r4_ros.reasoner.occasions import is_happening
 from r4_ros.reasoner.parse import Reading
 
 COUNTED = frozenset("the what total is exact maximum minimum average approximate".split())
 BY_WHAT = (("next", "to"), ("close", "to"), ("front", "of"), ("top", "of"))
-IS = (("is",), ("was",), ("are",), ("were",), ("'s",))
-DEPICTING = frozenset("show depict represent mean symbolize symbolise illustrate portray".split())
+IS = frozenset("is was are were 's".split())
+DID = frozenset("does do did".split())
+DEPICTING = frozenset("show depict represent mean symbolize symbolise illustrate portray indicate signify".split())
 """'what does the painting show'."""
+EARLIER = frozenset("earlier sooner later".split())
+WHOLES = frozenset("room part place shelf region".split())
+"""Where something is, as part of a larger place."""
 
 
-def what(reading: Reading, start: int, end: int) -> Ask:
+def what(reading: Reading, start: int, end: int, masked: frozenset[int] = frozenset()) -> Ask:
     """The form of a question whose asking word at ``start`` is what, which or whose."""
-    lowers, tokens = reading.lowers, reading.words
-    noun = next((k for k in range(start + 1, min(start + 5, end)) if tokens[k].tag.startswith("NN")), -1)
-    directly = noun >= 0 and all(tokens[k].tag in ("JJ", "NN", "HYPH", "DT") for k in range(start + 1, noun))
-    lemmas = {tokens[k].lemma for k in range(start, end)}
-    if lowers[start] == "what" and lowers[start + 1 : start + 2] in IS and _how_it_is(reading, start, end):
-        return Ask(Form.EXPLAIN, start, start + 1)
-    if lowers[start + 1 : start + 3] == ("one", "of"):
-        return Ask(Form.IDENTIFY, start, start + 3)
-    by = start > 0 and (lowers[start - 1] in PLACING or lowers[max(0, start - 2) : start] in BY_WHAT)
-    if lowers[start + 1 : start + 2] == ("of",) and by and (these := reading.phrase_at(start + 2)):
-        return Ask(Form.LOCATE, start, these.end)  # 'in which of the drawers is the tape'
-    if lowers[start + 1 : start + 2] == ("of",) and not {"or"} & set(lowers[start:end]):  # 'which of the bins'
-        return Ask(Form.IDENTIFY, start, start + 2)
-    head = lowers[noun] if noun >= 0 and directly else ""
-    stranded = tokens[end - 1].tag in ("IN", "RP") and tokens[end - 1].lower in STRANDED
-    kind = reading.phrase_at(noun + 2) if stranded and lowers[noun + 1 : noun + 2] == ("of",) else None
-    if kind is not None and head != "side":  # 'which piece of furniture is it standing on'
-        noun, head = kind.head, kind.noun
-    if head in ("order", "sequence") and "of" not in lowers[start:noun]:
-        return Ask(Form.ORDER, start, noun + 1)
-    if "first" in lowers[start:end] and "or" in lowers[start:end] and lowers[start] in ("which", "what"):
-        return Ask(Form.ORDER, start, noun + 1 if head else start + 1)
-    timely = start > 0 and lowers[start - 1] in ("at", "in", "on")
-    if (
-        head in ("time", "date", "day", "hour")
-        or (timely and head in POINTS_IN_TIME)
-        or lowers[start + 1 : start + 2] == ("time",)
-    ):
-        return Ask(Form.WHEN, start, start + 2)
-    if any(t.tag in ("JJR", "RBR") for t in tokens[start:end]) and "or" in lowers[start:end]:
-        return Ask(Form.COMPARE, start, start + 1 + (head in ("one", "ones")), Asked.OTHER)
-    if head in ("way", "direction"):
-        wants = (lemmas & WAY_VERBS and set(lowers[start:end]) & {"i", "we"}) or {"i", "want"} <= set(lowers[:start])
-        return Ask(Form.NAVIGATE if wants else Form.DIRECTION, start, noun + 1)
-    if lowers[start + 1 : start + 2] == ("o'clock",):
-        return Ask(Form.DIRECTION, start, start + 2)
-    if head == "side":
-        return Ask(Form.DIRECTION, start, noun + 1)
-    if head == "state" or lowers[start + 1 : start + 4] in (("is", "the", "state"), ("was", "the", "state")):
-        return Ask(Form.STATE, start, noun + 1, Asked.CONDITION)
-    described = _text_asked(reading, start, end, noun if head else -1) or property_asked(reading, start, end)
-    if described is not None:
-        return described
-    if head in ("robot", "robots", "agent") and lemmas & SEE_LEMMAS:
-        return Ask(Form.IDENTIFY, start, noun + 1, Asked.AGENT)
-    before = lowers[start - 1] if start else ""
-    if head and before in PLACING and head not in STATES_OF_AFFAIRS:
-        return Ask(Form.LOCATE, start, noun + 1)
-    if noun >= 0 and any(lowers[k] in EXPLAINED for k in range(noun, min(noun + 4, end))) and lowers[start] == "what":
-        return Ask(Form.EXPLAIN, start, start + 1)
-    if lemmas & DEPICTING and lowers[start + 1 : start + 2] in (("does",), ("do",), ("did",)) and not head:
-        return Ask(Form.EXPLAIN, start, start + 1)
-    of_rooms = head == "rooms" or (head == "room" and lemmas & {"have", "contain"})
-    if of_rooms and any(noun < p.start < end for p in reading.phrases):
-        return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION)
-    placed = head in ("room", "part", "place", "shelf", "region") or (stranded and lowers[start] == "which")
-    others = any(noun < p.start < end and tokens[p.head].dep in ("nsubj", "dobj", "attr") for p in reading.phrases)
-    if head and placed and (stranded or before in ("in", "on", "at", "to") or (head == "room" and others)):
-        go = bool(lemmas & {"go", "head"}) and bool(set(lowers[start:end]) & {"i", "we", "you"})
-        return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
-    if lowers[start] == "what" and not head and (by or (stranded and _stands(reading, start, end))):
-        return Ask(Form.LOCATE, start, start + 1)
-    made_of = next((k for k in range(start, end - 1) if lowers[k : k + 2] == ("made", "of")), -1)
-    if made_of >= 0 and not head:
-        return Ask(Form.ATTRIBUTE, start, start + 1, Asked.MATERIAL)
-    if _doing(reading, start, end):
-        return Ask(Form.ACTION, start, start + 1)
-    if (lemmas & {"next", "follow"} and "to" not in lowers[start:end]) or (
-        lowers[start + 1 : start + 2] == ("came",) and lowers[start + 2 : start + 3] != ("back",)
-    ):
-        return Ask(Form.ORDER, start, start + 1)
-    return Ask(Form.IDENTIFY, start, start + 1, bare=not directly)
+    clause = Clause(reading, start, end, masked)
+    found = first_of(READERS, clause)
+    return found if found is not None else Ask(Form.IDENTIFY, start, start + 1, bare=_head(clause)[0] < 0)
 
 
-def _how_it_is(reading: Reading, start: int, end: int) -> bool:
+def _head(clause: Clause) -> tuple[int, str]:
+    """Where the noun stands that the asking word belongs to, and the noun: (-1, '') for 'what is ..'."""
+    reading, start = clause.reading, clause.start
+    named = reading.phrase_at(start + 1) if start + 1 < clause.end else None
+    named = named if named is not None and named.start in (start, start + 1) else None
+    if named is None:
+        return -1, ""
+    kind = reading.phrase_at(named.end + 1) if clause.at(named.end - start) == "of" and _is_stranded(clause) else None
+    if kind is not None and named.noun != "side":  # 'which piece of furniture is it standing on'
+        return kind.head, kind.noun
+    return named.head, reading.lowers[named.head]
+
+
+def _is_stranded(clause: Clause) -> bool:
+    last = clause.untimed[-1]
+    return last.tag in ("IN", "RP") and last.lower in STRANDED
+
+
+def _before(clause: Clause) -> str:
+    return clause.reading.lowers[clause.start - 1] if clause.start else ""
+
+
+def _is_placed(clause: Clause) -> bool:
+    """'in which ..', 'next to what ..'."""
+    before = clause.reading.lowers[max(0, clause.start - 2) : clause.start]
+    return _before(clause) in PLACING or before in BY_WHAT
+
+
+def _how_it_is(clause: Clause) -> Ask | None:
     """'what is the room like'."""
-    like = next((t.i for t in reading.words[start:end] if t.lower == "like" and t.tag == "IN"), -1)
-    return like >= 0 and not any(t.head == like and t.dep == "pobj" and t.i > like for t in reading.words)
+    like = next((t.i for t in clause.words if t.lower == "like" and t.tag == "IN"), -1)
+    looks = clause.at(1) in IS | DID and clause.at(0) == "what"
+    if not looks or like < 0 or any(t.head == like and t.dep == "pobj" and t.i > like for t in clause.reading.words):
+        return None
+    return Ask(Form.EXPLAIN, clause.start, clause.start + 1)
 
 
-def _text_asked(reading: Reading, start: int, end: int, noun: int) -> Ask | None:
+def _one_of(clause: Clause) -> Ask | None:
+    """'which one of the bins', 'in which of the drawers is the tape'."""
+    start = clause.start
+    if (clause.at(1), clause.at(2)) == ("one", "of"):
+        return Ask(Form.IDENTIFY, start, start + 3)
+    if clause.at(1) != "of":
+        return None
+    these = clause.reading.phrase_at(start + 2)
+    if _is_placed(clause) and these is not None:
+        return Ask(Form.LOCATE, start, these.end)
+    return None if clause.has("or") else Ask(Form.IDENTIFY, start, start + 2)
+
+
+def _order(clause: Clause) -> Ask | None:
+    noun, head = _head(clause)
+    start = clause.start
+    if head in ("order", "sequence") and not clause.has("of"):
+        return Ask(Form.ORDER, start, noun + 1)
+    if (clause.at(2), clause.at(3)) in (("the", "order"), ("the", "sequence")) and clause.at(4) == "of":
+        return Ask(Form.ORDER, start, start + 5)
+    came = clause.has("first", "last") or clause.has(*EARLIER)
+    if came and clause.has("or") and clause.at(0) in ("which", "what"):
+        return Ask(Form.ORDER, start, noun + 1 if head else start + 1)
+    return None
+
+
+def _when(clause: Clause) -> Ask | None:
+    _, head = _head(clause)
+    during = _before(clause) in ("during", "on", "in", "at")
+    of_these = clause.reading.phrase_at(clause.start + 2) if clause.at(1) == "of" else None
+    if during and of_these is not None and is_happening(of_these.noun):
+        return Ask(Form.WHEN, clause.start, of_these.end)  # 'on which of your rounds did it ring'
+    dated = head in ("time", "date", "day", "hour") or clause.at(1) == "time"
+    if dated or (_before(clause) in ("at", "in", "on") and head in POINTS_IN_TIME):
+        return Ask(Form.WHEN, clause.start, clause.start + 2)
+    return None
+
+
+def _compare(clause: Clause) -> Ask | None:
+    compares = any(t.tag in ("JJR", "RBR") for t in clause.words) and clause.has("or")
+    one = clause.at(1) in ("one", "ones")
+    return Ask(Form.COMPARE, clause.start, clause.start + 1 + one, Asked.OTHER) if compares else None
+
+
+def _way(clause: Clause) -> Ask | None:
+    """'which way should I go', 'which side of the bed is it on', 'what o'clock is it at'."""
+    noun, head = _head(clause)
+    start = clause.start
+    if head in ("way", "direction"):
+        asker = clause.lemmas & WAY_VERBS and clause.has("i", "we")
+        wants = asker or {"i", "want"} <= set(clause.reading.lowers[:start])
+        return Ask(Form.NAVIGATE if wants else Form.DIRECTION, start, noun + 1)
+    if clause.at(1) == "o'clock":
+        return Ask(Form.DIRECTION, start, start + 2)
+    return Ask(Form.DIRECTION, start, noun + 1) if head == "side" else None
+
+
+def _state(clause: Clause) -> Ask | None:
+    noun, head = _head(clause)
+    if clause.at(1) in IS and clause.at(2) in ("wrong", "up") and clause.at(3) == "with":
+        return Ask(Form.STATE, clause.start, clause.start + 4, Asked.CONDITION)  # 'what's wrong with the tap'
+    if head == "state":
+        return Ask(Form.STATE, clause.start, noun + 1, Asked.CONDITION)
+    said = clause.at(1) in IS and (clause.at(2), clause.at(3)) == ("the", "state")
+    if not said:
+        return None
+    of_play = 2 * ((clause.at(4), clause.at(5)) == ("of", "play"))
+    return Ask(Form.STATE, clause.start, clause.start + 4 + of_play, Asked.CONDITION)
+
+
+def _depicted(clause: Clause) -> Ask | None:
+    """'what does the flag on the roof mean'."""
+    shows = clause.lemmas & DEPICTING and clause.at(1) in DID
+    return Ask(Form.EXPLAIN, clause.start, clause.start + 1) if shows else None
+
+
+def _text(clause: Clause) -> Ask | None:
     """'what number is on the door', 'what is written on the box', 'what does the note say'."""
-    lowers, tokens = reading.lowers, reading.words
-    if noun >= 0:
-        told = lowers[noun] in words.TEXTS | {"number", "word", "letter", "message"}
-        return Ask(Form.ATTRIBUTE, start, noun + 1, Asked.TEXT) if told and lowers[noun + 1 : noun + 2] in IS else None
-    written = next((k for k in range(start, end) if tokens[k].lemma in ("write", "engrave")), -1)
-    if written >= 0 and lowers[start + 1 : start + 2] in IS:
+    noun, head = _head(clause)
+    reading, start = clause.reading, clause.start
+    if head:
+        told = head in words.TEXTS | {"number", "word", "letter", "message"} and clause.at(noun + 1 - start) in IS
+        return Ask(Form.ATTRIBUTE, start, noun + 1, Asked.TEXT) if told else None
+    written = next((w.i for w in clause.words if w.lemma in words.WRITING), -1)
+    if written >= 0 and clause.at(1) in IS:
         return Ask(Form.ATTRIBUTE, start, written + 1, Asked.TEXT)
-    named = reading.phrase_at(start + 2) if start + 2 < end else None
-    says = lowers[start + 1 : start + 2] in (("does",), ("did",)) and {t.lemma for t in tokens[start:end]} & {
-        "say",
-        "read",
-    }
-    if says and named is not None and not named.proper and lexicon.kind_of(named.noun) != "person":
+    named = reading.phrase_at(start + 2) if start + 2 < clause.end else None
+    says = clause.at(1) in DID and clause.lemmas & {"say", "read"}
+    it = clause.at(2) == "it" and named is None
+    if says and (it or (named and not named.proper and lexicon.kind_of(named.noun) != "person")):
         return Ask(Form.ATTRIBUTE, start, start + 1, Asked.TEXT)
     return None
 
 
-def _stands(reading: Reading, start: int, end: int) -> bool:
+def _property(clause: Clause) -> Ask | None:
+    return property_asked(clause.reading, clause.start, clause.end)
+
+
+def _robots(clause: Clause) -> Ask | None:
+    noun, head = _head(clause)
+    sees = head in ("robot", "robots", "agent") and clause.lemmas & SEE_LEMMAS
+    return Ask(Form.IDENTIFY, clause.start, noun + 1, Asked.AGENT) if sees else None
+
+
+def _explained(clause: Clause) -> Ask | None:
+    """'what is the relationship between ..', 'what purpose does it serve'."""
+    named = next((w.i for w in clause.words[1:7] if w.tag.startswith("NN")), -1)
+    said = set(clause.reading.lowers[named : min(named + 4, clause.end)]) if named >= 0 else set()
+    if clause.at(0) == "what" and EXPLAINED & said:
+        return Ask(Form.EXPLAIN, clause.start, clause.start + 1)
+    return None
+
+
+def _place(clause: Clause) -> Ask | None:
+    """'in which room', 'which shelf is it on', 'which rooms have windows'."""
+    noun, head = _head(clause)
+    reading, start, before = clause.reading, clause.start, _before(clause)
+    if not head:
+        stands = _is_placed(clause) or (_is_stranded(clause) and _stands(clause))
+        return Ask(Form.LOCATE, start, start + 1) if clause.at(0) == "what" and stands else None
+    if before in PLACING and head not in STATES_OF_AFFAIRS:
+        return Ask(Form.LOCATE, start, noun + 1)
+    others = [p for p in reading.phrases if noun < p.start < clause.end]
+    if head == "rooms" or (head == "room" and clause.lemmas & {"have", "contain"}):
+        return Ask(Form.IDENTIFY, start, noun + 1, Asked.LOCATION) if others else None
+    stranded = _is_stranded(clause)
+    placed = head in WHOLES or (stranded and clause.at(0) == "which")
+    roles = [reading.words[p.head].dep for p in others]
+    held = head == "room" and bool({"nsubj", "dobj", "attr"} & set(roles))
+    if not placed or not (stranded or before in ("in", "on", "at", "to", "from") or held):
+        return None
+    go = clause.lemmas & {"go", "head"} and clause.has("i", "we", "you")
+    return Ask(Form.NAVIGATE if go else Form.LOCATE, start, noun + 1)
+
+
+def _stands(clause: Clause) -> bool:
     """'what is the mug on', 'what is it standing on', 'what does it lie under', 'what did I put my bag on'."""
-    lowers, tokens = reading.lowers, reading.words
-    whole = reading.phrase_at(start + 2) if start + 2 < end else None
+    reading, start = clause.reading, clause.start
+    whole = reading.phrase_at(start + 2) if start + 2 < clause.end else None
     if whole is None or whole.start != start + 2:
-        return lowers[start + 1] in ("did", "have", "has") and any(t.dep == "dobj" for t in tokens[start + 1 : end])
-    tail = end - 2 if lowers[end - 2 : end] in (("next", "to"), ("close", "to")) else end - 1
-    between = tokens[whole.end : tail]
+        put = clause.at(1) in ("did", "have", "has") and any(t.dep == "dobj" for t in clause.words)
+        named = clause.at(2) == "it" or put
+        return named and all(t.tag in ("RB", "IN", "RP") or t.lemma in POSTURES for t in clause.untimed[3:] if not put)
+    tail = 2 if clause.untimed[-2].lower in ("next", "close") else 1
+    between = [t for t in clause.untimed[:-tail] if t.i >= whole.end]
     return all(t.tag == "RB" or t.lemma in POSTURES for t in between)
+
+
+def _material(clause: Clause) -> Ask | None:
+    made = any(clause.at(k) == "made" and clause.at(k + 1) in ("of", "from") for k in range(len(clause.words)))
+    if made and not _head(clause)[1]:
+        return Ask(Form.ATTRIBUTE, clause.start, clause.start + 1, Asked.MATERIAL)
+    return None
+
+
+def _doing(clause: Clause) -> Ask | None:
+    """'what did Anna do', 'what is he up to', 'what happened to it'."""
+    said = [w.lower for w in clause.untimed]
+    noun, head = _head(clause)
+    acts = head in ("action", "actions", "steps", "measures") and clause.lemmas & {"take", "perform", "do"}
+    if acts and clause.at(noun + 1 - clause.start) in DID:
+        return Ask(Form.ACTION, clause.start, noun + 1)
+    asks = clause.at(1) in AUXILIARIES - {"has", "have", "had"}
+    able = clause.at(1) in ("can", "could")  # 'what can I do', but 'what can I do my homework on'
+    done = any(w.lemma == "do" and clause.at(w.i + 1 - clause.start) not in ("n't", "not") for w in clause.words[2:])
+    does = (done or said[-2:] == ["up", "to"]) and (not able or said[-1:] == ["do"])
+    if (asks and (does or clause.has("doing"))) or clause.has("happened", "happening"):
+        return Ask(Form.ACTION, clause.start, clause.start + 1)
+    return None
+
+
+def _next(clause: Clause) -> Ask | None:
+    """'what came next', 'whose turn is it next'."""
+    follows = clause.lemmas & {"next", "follow"} and not clause.has("to")
+    came = clause.at(1) == "came" and clause.at(2) != "back"
+    return Ask(Form.ORDER, clause.start, clause.start + 1) if follows or came else None
+
+
+READERS: tuple[Reader, ...] = (
+    _how_it_is,
+    _when,
+    _one_of,
+    _order,
+    _compare,
+    _way,
+    _state,
+    _depicted,
+    _text,
+    _property,
+    _robots,
+    _explained,
+    _place,
+    _material,
+    _doing,
+    _next,
+)
 
 
 def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
     """'what color is ...', 'what is the size of ...', 'what is the distance between ...', 'what is the location of'."""
-    lowers = reading.lowers
-    for k in range(start + 1, min(start + 7, end)):
-        word = lowers[k]
-        of = lowers[k + 1 : k + 2] == ("of",)
-        if k > start + 4 and not of:
-            continue
-        if word in ("distance",):
-            return Ask(Form.DISTANCE, start, k + 1)
-        if word in ("location", "position", "whereabouts"):
-            return Ask(Form.LOCATE, start, k + 1 + of)
-        counted = lowers[k - 1] in (
-            "the",
-            "what",
-            "total",
-            "is",
-            "exact",
-            "maximum",
-            "minimum",
-            "average",
-            "approximate",
-        )
-        if word in ("number", "count", "amount") and (of or k + 1 == end) and counted:
-            return Ask(Form.COUNT, start, k + 1 + of)
-        if word in ("kind", "type", "sort") and of and lowers[k + 2 : k + 3] and lowers[k + 2] in words.PROPERTIES:
-            return Ask(Form.ATTRIBUTE, start, k + 3, Asked(words.PROPERTIES[lowers[k + 2]]))
-        if word == "time" and lowers[k - 1] in ("latest", "last", "first", "exact"):
-            return Ask(Form.WHEN, start, k + 1)
-        if word in words.PROPERTIES:
-            kind_of_thing = word in ("type", "kind", "sort", "make", "style") and of
-            near = (
-                k <= start + 2 or of or (k == start + 3 and lowers[k - 1] == "the" and lowers[k + 1 : k + 2] == ("in",))
-            )
-            if kind_of_thing and k == start + 1 and not reading.words[k + 2 : k + 3]:
-                continue
-            if near:
-                return Ask(Form.ATTRIBUTE, start, k + 1 + of, Asked(words.PROPERTIES[word]))
+    for k in range(start + 1, min(start + 9, end)):
+        if k <= start + 4 or reading.lowers[k + 1 : k + 2] == ("of",):
+            found = _property_at(reading, start, k, end)
+            if found is not None:
+                return found
     return None
 
 
-def _doing(reading: Reading, start: int, end: int) -> bool:
-    lowers = reading.lowers[start:end]
-    asks = len(lowers) > 1 and lowers[1] in AUXILIARIES - {"has", "have", "had"}
-    able = lowers[1:2] in (("can",), ("could",))  # 'what can I do', but 'what can I do my homework on'
-    done = any(
-        w.lemma == "do" and reading.lowers[w.i + 1 : w.i + 2] not in (("n't",), ("not",))
-        for w in reading.words[start + 2 : end]
-    )
-    does = (done or lowers[-2:] == ("up", "to")) and (not able or lowers[-1] == "do")
-    return (asks and (does or "doing" in lowers)) or bool({"happened", "happening"} & set(lowers))
+def _property_at(reading: Reading, start: int, k: int, end: int) -> Ask | None:
+    """What the noun at token k asks for, if it names a property."""
+    lowers, word = reading.lowers, reading.lowers[k]
+    of = lowers[k + 1 : k + 2] == ("of",)
+    following = lowers[k + 2] if of and k + 2 < end else ""
+    if word == "distance":
+        return Ask(Form.DISTANCE, start, k + 1)
+    if word in ("location", "position", "whereabouts"):
+        return Ask(Form.LOCATE, start, k + 1 + of)
+    if word in ("number", "count", "amount") and (of or k + 1 == end) and lowers[k - 1] in COUNTED:
+        return Ask(Form.COUNT, start, k + 1 + of)
+    if word in ("kind", "type", "sort") and following in words.PROPERTIES:
+        return Ask(Form.ATTRIBUTE, start, k + 3, Asked(words.PROPERTIES[following]))
+    if word == "time" and lowers[k - 1] in ("latest", "last", "first", "exact"):
+        return Ask(Form.WHEN, start, k + 1)
+    asked = words.PROPERTIES.get(word) or (words.TOLD_OF.get(word) if _is_told_of(reading, start, k) else None)
+    if asked is None:
+        return None
+    directly = k == start + 3 and lowers[k - 1] == "the" and lowers[k + 1 : k + 2] == ("in",)
+    near = k <= start + 2 or of or directly or word in words.TOLD_OF
+    return Ask(Form.ATTRIBUTE, start, k + 1 + of, Asked(asked)) if near else None
+
+
+def _is_told_of(reading: Reading, start: int, k: int) -> bool:
+    """'the title of the book', 'Ben's profession', 'the label on the jar': a property by a noun that has an owner."""
+    named = reading.phrase_at(k)
+    if named is None or named.head != k or not (BE & set(reading.lowers[start : start + 3])):
+        return False
+    return bool(named.owner) or reading.lowers[k + 1 : k + 2] in (("of",), ("on",))

@@ -6,9 +6,9 @@ from r4_ros.reasoner import asking, clauses, lexicon, occasions, words
 from r4_ros.reasoner.keys import Asked, By, Form, Relation, TemporalOp
 from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.parse import EGO_WORDS
+from r4_ros.reasoner.places import Place
 from r4_ros.reasoner.purposes import SERVING, purpose_at
 from r4_ros.reasoner.sketch import ROBOT, Sketch, imagined_spans
-from r4_ros.reasoner.spatial import Place
 
 KNOWN_VERBS = (
     asking.SEE_LEMMAS

@@ -23,7 +23,9 @@ KIND_OF.update({kind: kind for kind in SYNONYMS})
 VOCABULARY = frozenset(KIND_OF) | frozenset(NARROWER)
 PERSONS = frozenset("people persons somebody someone anybody anyone everybody everyone nobody human humans".split())
 """Words that mean just a person."""
-ALWAYS_PLURAL = frozenset("stairs glasses scissors clothes blinds skis".split())
+ALWAYS_PLURAL = frozenset(
+    "stairs glasses scissors clothes blinds skis elevenses headphones binoculars pliers tongs".split()
+)
 IRREGULAR = {
     "geese": "goose",
     "mice": "mouse",
@@ -39,8 +41,16 @@ IRREGULAR = {
     "oxen": "ox",
     "cacti": "cactus",
 }
+ING_NOUNS = frozenset(
+    """building ceiling painting railing clothing landing wing ring swing string crossing clearing opening dwelling
+    lining awning siding wiring casing covering bedding king spring drawing carving filing scaffolding tubing thing
+    something anything everything nothing evening morning meeting reading icing dressing earring ironing parking
+    heating lighting flooring sling sibling darling duckling shelving seating plumbing piping coating fitting""".split()
+)
+"""Nouns that end like what somebody does."""
 STANDING = frozenset(NARROWER["furniture"]) | {kind.replace("_", " ") for kind in words.STANDING.split()}
 """Kinds of things that stay where they stand."""
+SITES = (("car", "park"), ("parking", "lot"), ("loading", "bay"), ("front", "yard"))
 SHORTEST, ALIKE = 4, 0.8
 LONGEST = max(len(name.split()) for name in VOCABULARY)
 
@@ -144,6 +154,8 @@ def is_room(noun: str) -> bool:
     parts = noun.split()
     if not parts:
         return False
+    if tuple(parts[-2:]) in SITES:
+        return True
     if parts[-1] in ("room", "rooms") or (parts[0] in ("room", "ward", "bay", "dock") and len(parts) == 2):
         return True
     return parts[-1] in words.ROOMS and parts[-1] not in ("toilet", "dining", "living", "guest", "waiting")

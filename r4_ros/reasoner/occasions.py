@@ -16,12 +16,24 @@ COUNTED_IN_SPACE = frozenset(
     street house building part compartment rack hook bay dock""".split()
 )
 PASSING = frozenset("arrive come enter leave pass drive walk run appear knock ring cross go".split())
-VISITS = "visit round check look patrol tour inspection trip pass sweep walk run shift session scan".split()
-HAPPENINGS = frozenset(
-    """alarm visit meeting call attempt round trip break lap shift meal scan visitor guest customer parcel party match
-    game film show concert sermon service storm flood fire drill rehearsal wedding funeral exam lesson class lecture
-    session interview blackout collection departure fair""".split()
+VISITS = frozenset(
+    """visit round check look patrol tour inspection trip pass sweep walk run shift session scan lap stop circuit
+    outing attempt go encounter watch""".split()
 )
+"""What a robot or a person does again and again: 'your last round'."""
+HAPPENINGS = VISITS | frozenset(
+    """alarm meeting call break meal visitor guest customer parcel party match game film movie show concert sermon
+    service storm flood fire drill rehearsal wedding funeral exam lesson class lecture interview blackout collection
+    departure fair audit refit sale clean cleaning cleanup repair delivery collapse crash accident spill leak quake
+    earthquake power-cut outage strike closure opening launch race parade ceremony festival holiday conference
+    presentation performance play speech talk debate discussion conversation ride drive journey flight move switch
+    change update upgrade restart reboot reset test trial survey briefing handover changeover raid burglary theft
+    argument fight row operation procedure surgery treatment workout practice training course breakdown stocktake
+    makeover renovation redecoration refurbishment extension snowfall snow rain frost thaw heatwave eclipse
+    activity task step stage half feed
+    feeding wash bath nap sleep phone-call knock ring bell cut whistle gong siren buzzer bang""".split()
+)
+"""Nouns of what happens at a time."""
 EVENTFUL = ("tion", "ment", "ival", "livery")
 EVENT_WORDS: dict[str, EventName] = {
     "move": "moved",
@@ -63,7 +75,9 @@ def event_word(reading: Reading, i: int) -> EventName | None:
     following = reading.lowers[i + 1] if i + 1 < len(reading.lowers) else ""
     if {"if", "without", "to"} & set(reading.lowers[max(0, i - 3) : i]) and word.tag != "VBN":
         return None
-    if word.lemma == "take" and word.tag not in ("VBN", "VBD"):
+    if word.lemma == "take" and (word.tag not in ("VBN", "VBD") or following in ("to", "part", "place", "care")):
+        return None
+    if {"should", "can", "could", "must"} & set(reading.lowers[max(0, i - 3) : i]):
         return None
     if word.lemma == "turn" and (following not in ("round", "around", "over") or word.tag not in ("VBN", "VBD")):
         return None
@@ -81,19 +95,25 @@ def sighting(reading: Reading, begin: int, end: int) -> Literal["", "first", "la
 
 
 def one_that(reading: Reading, i: int) -> bool:
-    """'the last person to leave', 'the first thing you noticed': who did it, or was seen, first or last."""
-    noun = reading.lowers[i + 1] if i + 2 < len(reading.lowers) else ""
-    following = reading.lowers[i + 2] if i + 2 < len(reading.lowers) else ""
-    acts = following == "to" and i + 3 < len(reading.words) and reading.words[i + 3].tag == "VB"
-    if not acts and noun not in ("person", "one", "robot", "thing", "object"):
+    """'the last person to leave', 'the first thing you noticed', 'the fourth box that the chef took': which was it."""
+    phrase = reading.phrase_at(i + 1) if i + 2 < len(reading.lowers) else None
+    if phrase is None or phrase.head + 2 >= len(reading.lowers):
         return False
-    return acts or following in ("who", "that", "you", "i")
+    following = reading.lowers[phrase.end]
+    if following == "to" and reading.words[phrase.end + 1].tag == "VB":
+        return True
+    if phrase.noun in ("person", "one", "robot", "thing", "object") and following in ("who", "that", "you", "i", "in"):
+        return reading.words[phrase.end + 1].tag not in ("MD", "VBP") and reading.lowers[phrase.end + 1] != "'d"
+    of_it = [w for w in reading.words[phrase.end :] if w.head == phrase.head]
+    done = any(w.dep == "relcl" and w.tag == "VBD" and w.lemma != "be" for w in of_it)
+    thing = phrase.noun in ("thing", "item", "object", "person", "one")
+    return done or (thing and any(w.dep == "acl" and w.tag == "VBN" and w.i == phrase.end for w in of_it))
 
 
 def is_happening(noun: str) -> bool:
     """Whether a noun names something that happens: 'visit', 'delivery'."""
     noun = noun.removesuffix("s") if noun not in HAPPENINGS else noun
-    return noun in HAPPENINGS or noun in VISITS or (noun.endswith(EVENTFUL) and lexicon.kind_of(noun) is None)
+    return noun in HAPPENINGS or (noun.endswith(EVENTFUL) and lexicon.kind_of(noun) is None)
 
 
 def is_event(reading: Reading, i: int) -> bool:

@@ -18,6 +18,8 @@ from r4_ros.reasoner.asking import (
 )
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 
+FIRSTS = frozenset("first last second third".split())
+
 
 def sentence(reading: Reading, masked: frozenset[int]) -> tuple[int, int]:
     """The words of the first sentence that asks something (the whole text if none does)."""
@@ -52,7 +54,8 @@ def embedded(reading: Reading, begin: int, end: int) -> int:
         lead = reading.words[begin:k]
         if reading.lowers[k] in ("if", "whether") and (lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us")):
             return 0 if any(w.lower in WH for w in lead) else k + 1
-        if reading.lowers[k] == "that" and lead[-1].lower in ("right", "true", "correct", "sure"):
+        sided = len(lead) > 1 and lead[-2].lower in ("my", "your", "the")
+        if reading.lowers[k] == "that" and not sided and lead[-1].lower in ("right", "true", "correct", "sure"):
             return k + 1
     return 0
 
@@ -66,7 +69,7 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
     if i >= end:
         return None
     aside = i + 1 if lowers[i] == "from" else i  # 'from where I am sitting, what ..'
-    inner = next((k for k in range(aside + 1, end) if lowers[k] in WH and k not in masked), None)
+    inner = next((k for k in range(aside + 1, end) if _asks(reading, aside, k) and k not in masked), None)
     lead = {reading.words[k].lemma for k in range(i, inner or i)}
     if inner is not None and lead & RESOLVING and lowers[i] not in WH:
         return inner
@@ -94,10 +97,23 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
     for k in after_comma:
         while k < end and (lowers[k] in FILLERS or k in masked):
             k += 1
+        commands = (
+            k < end and reading.words[k].tag == "VB" and reading.words[k].lemma in COMMANDS | GO_VERBS | FIND_VERBS
+        )
+        if commands and reading.lowers[k + 1 : k + 2] != ("and",):
+            return k
         participle = k < end and reading.words[k].tag == "VBN" and reading.words[k].lemma in SEE_LEMMAS
         if k < end and (lowers[k] in WH or lowers[k] in AUXILIARIES or participle):
             return k
     return inner if inner is not None and lowers[inner] != "which" else None
+
+
+def _asks(reading: Reading, begin: int, k: int) -> bool:
+    """Whether the word at k asks; a 'when' behind other words only does where something asks to be told."""
+    if reading.lowers[k] not in WH:
+        return False
+    told = reading.lowers[k] != "when" or any(w.lemma in RESOLVING for w in reading.words[begin:k])
+    return told or reading.lowers[k - 1] in (",", ":", "-") or reading.lowers[begin] not in FIRSTS
 
 
 def _imperative(reading: Reading, i: int) -> bool:

@@ -57,7 +57,32 @@ SPELLING = {
     "pls": "please",
     "plz": "please",
     "atm": "at the moment",
+    "bellow": "below",
+    "offen": "often",
+    "ofen": "often",
+    "wich": "which",
+    "whitch": "which",
+    "untill": "until",
+    "befor": "before",
+    "beofre": "before",
+    "lefft": "left",
+    "rigth": "right",
+    "peices": "pieces",
+    "colr": "color",
+    "noone": "nobody",
 }
+ALIASES = (
+    (r"\bno one\b", "nobody"),
+    (r"\b(furthest|farthest) away\b", r"\1"),
+    (r"\b(?:second|next)[ -]to[ -]last\b|\blast but one\b", "penultimate"),
+    (r"\bno\. of\b", "number of"),
+    (r"^(?:were) (is|are|'s) ", r"where \1 "),
+    (r"\bwhere abouts\b", "whereabouts"),
+    (r"^(?:whereabouts) (?=is|are|was|were|did|do|does|has|have|can|could|would)", "where "),
+    (r"^(?:theres|there's) ", "there is "),
+    (r"\bon of off\b", "on or off"),
+)
+"""Other ways to write what the rules know."""
 SEEING = re.compile(
     r"\b(you|we|i|they|any(?:one|body)|some(?:one|body)|robot ?\d*)((?: \w+){0,2}?) "
     r"(?:c[oa]me across|c[oa]me upon|stumbled? (?:up)?on|run into|ran into|(?:catch|caught) sight of|set eyes on)\b",
@@ -95,14 +120,21 @@ def language() -> Any:
     return model.load(exclude=["ner", "senter"])
 
 
+@lru_cache(maxsize=4096)
+def classes(word: str) -> frozenset[str]:
+    """What a word may be by the dictionary (WordNet's words, as the lemmatizer has them): noun, verb, adj, adv."""
+    index = language().get_pipe("lemmatizer").lookups.get_table("lemma_index")
+    return frozenset(kind for kind in ("noun", "verb", "adj", "adv") if word in index.get(kind, ()))
+
+
 def clean(text: str) -> str:
     """One line of printable text. Raises UnsupportedQuestion for nothing and for far too much."""
     text = unicodedata.normalize("NFKC", text)
     text = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in text)
     text = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
     text = re.sub(r"\s+", " ", text).strip()
-    text = re.sub(r"\bno\. of\b", "number of", text, flags=re.IGNORECASE)
-    text = re.sub(r"^were (is|are|'s) ", r"where \1 ", text, flags=re.IGNORECASE)
+    for said, plain in ALIASES:
+        text = re.sub(said, plain, text, flags=re.IGNORECASE)
     text = RUDE.sub("", text).strip()
     text = SEEING.sub(r"\1\2 see", text)
     if not re.search(r"\w", text):
@@ -126,6 +158,8 @@ def read(text: str) -> Reading:
     lowered = re.sub(r"\b[A-Z]{2,}\b", lambda m: m.group().lower(), text)
     lowered = lowered[:1].lower() + lowered[1:]
     doc = language()(lowered)
-    tokens = mended(tuple(Word(t.i, t.text, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i) for t in doc))
+    tokens = mended(
+        tuple(Word(t.i, t.text, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i, classes(t.lower_)) for t in doc)
+    )
     lowers = tuple(w.lower for w in tokens)
     return Reading(text, tokens, tuple(noun_phrases(tokens)), lowers)

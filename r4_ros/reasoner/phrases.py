@@ -97,7 +97,9 @@ def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
     i = start
     while i < len(tokens) and tokens[i].tag in DETERMINER_TAGS and tokens[i].lower not in ("there", "which", "what"):
         i += 1
-    if i == start and tokens[i].tag in ("VBG", "HYPH"):
+    if i == start and (
+        tokens[i].tag == "HYPH" or (tokens[i].tag == "VBG" and tokens[i].dep not in ("amod", "compound"))
+    ):
         return start
     last = start
     while i < len(tokens):
@@ -105,7 +107,7 @@ def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
         if i in named and (i == start or word.lower not in INDEFINITE):
             i = last = named[i]
         elif word.tag == "CD" and last == i > start:
-            numbered = i + 1 == len(tokens) or tokens[i + 1].tag not in MODIFIER_TAGS
+            numbered = i + 1 == len(tokens) or tokens[i + 1].tag not in NOUN_TAGS | {"JJ", "CD", "HYPH"}
             return i + 1 if numbered and not re.search(r"[:.]", word.text) else last
         elif _continues(tokens, start, last, i):
             i += 1
@@ -131,6 +133,8 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
         return False  # 'the skip round the back'
     if i > start and (word.lower in INDEFINITE or (last == i and tokens[i - 1].lower in INDEFINITE)):
         return False
+    if word.tag == "VBG" and last == i > start and word.dep in ("acl", "relcl", "advcl"):
+        return False  # 'celebrities wearing black dresses'
     if word.lower in NEVER_NOUN:
         leads = word.lower in ("front", "other", "top") or (word.lower in ORDINALS and last == start)
         sided = word.lower in ("left", "right") and noun_next and tokens[i + 1].lower not in SIDE_NOUNS
@@ -176,9 +180,9 @@ def _phrase(tokens: tuple[Word, ...], named: dict[int, int], start: int, end: in
     room = ""
     while len(name_words) > 1 and noun not in lexicon.VOCABULARY and not lexicon.is_room(noun):
         first = name_words[0]
-        if lexicon.is_room_modifier(first):
+        if lexicon.is_room_modifier(first) and (first != "study" or lexicon.kind_of(noun) is not None):
             room = first
-        elif len(name_words) > 2 and first in ("living", "dining") and name_words[1] == "room":
+        elif len(name_words) > 2 and name_words[1] == "room":
             room, name_words = f"{first} room", name_words[1:]
         elif first in words.COLORS or first in words.MATERIALS:
             modifiers.append(first)
@@ -189,6 +193,12 @@ def _phrase(tokens: tuple[Word, ...], named: dict[int, int], start: int, end: in
     proper = tokens[end - 1].tag in ("NNP", "NNPS") and lexicon.kind_of(noun) is None
     number = next((n for w in tokens[begin:name_start] if w.tag == "CD" and (n := _number(w.lower))), 0)
     return NounPhrase(start, end, end - 1, noun, tuple(modifiers), room, owner, determiner, plural, proper, number)
+
+
+def _lemma(word: Word) -> str:
+    """The singular of a noun: where the parser's ends in 'xe', 'che', 'she' or 'sse', it left one letter too many."""
+    over = word.lower.endswith(("xes", "ches", "shes", "sses")) and word.lemma.endswith("e")
+    return word.lemma[:-1] if over and not word.lower.endswith(("axes", "caches", "aches")) else word.lemma
 
 
 def _modifiers(tokens: tuple[Word, ...]) -> list[str]:
@@ -247,6 +257,6 @@ def _singular_name(tokens: tuple[Word, ...], start: int, end: int) -> tuple[str,
         return "person", head.lower == "people"
     if name in lexicon.ALWAYS_PLURAL or (name in lexicon.KIND_OF and not plural):
         return name, plural
-    single = head.lower[:-1] if plural and head.lower[:-1] in lexicon.VOCABULARY else head.lemma  # 'vases'
+    single = head.lower[:-1] if plural and head.lower[:-1] in lexicon.VOCABULARY else _lemma(head)  # 'vases'
     last = lexicon.IRREGULAR.get(head.lower, single if plural else head.lower)
     return " ".join([*parts, last]), plural or head.lower in lexicon.IRREGULAR

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import words
+from r4_ros.reasoner import uses_words
 from r4_ros.reasoner.keys import Form
 from r4_ros.reasoner.sketch import Sketch
 
@@ -10,7 +10,7 @@ AIMS = frozenset("get use find see grab reach open touch face take fetch".split(
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
 SERVING = frozenset("somewhere anywhere something anything somebody someone place thing".split())
 WANTING = frozenset("want need like wish have try".split())
-PURPOSES = frozenset(words.PURPOSES)
+PURPOSES = frozenset(uses_words.PURPOSES)
 ABLE = frozenset("can could might".split())
 
 
@@ -72,4 +72,7 @@ def served(sketch: Sketch) -> int:
     for k in range(sketch.begin + 1, sketch.end - 1):
         if lowers[k] == "to" and tokens[k + 1].tag == "VB" and lowers[k - 1] in SERVING:
             return k + 1
+        able = lowers[k] in ("i", "we") and lowers[k + 1] in ABLE and k + 2 < sketch.end and lowers[k - 1] in SERVING
+        if able and tokens[k + 2].tag == "VB":  # 'somewhere I can prop up my cello'
+            return k + 2
     return -1

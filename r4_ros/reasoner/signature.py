@@ -30,13 +30,29 @@ def signature(plan: Plan) -> Signature:
     arg = " ".join([when.arg, *others]).strip() if when is not None else ""
     return {
         "form": plan.form.value,
-        "target": " and ".join([target.semantic.text, *target.semantic.also]),
+        "target": _target(plan),
         "attributes": _attributes(target) + [f"not {_place(plan, k)}" for k in target.spatial if k.negate],
         "asked": plan.asked.value if plan.asked and plan.asked is not Asked.AGENT else None,
         "spatial": spatial,
         "superlative": next((s for step in reversed(plan.steps) if (s := _superlative(plan, step)) is not None), None),
         "temporal": {"op": op, "arg": arg},
     }
+
+
+OPEN = frozenset("anything something everything nothing".split())
+"""Nouns that name nothing."""
+
+
+def _target(plan: Plan) -> str:
+    """What is asked about: '' where the answer is which of several, 'A and B' where both are."""
+    semantic = plan.target.semantic
+    others = [name_of(plan, r) for r in plan.compared.others] if plan.compared is not None else []
+    if plan.compared is not None and plan.compared.which and others and " or " in plan.question.casefold():
+        return ""
+    if semantic.text in OPEN:
+        return ""
+    both = [n for n in others if f"{semantic.text} and {n}" in plan.question.casefold()]
+    return " and ".join([semantic.text, *semantic.also, *both])
 
 
 def _attributes(step: Step) -> list[str]:

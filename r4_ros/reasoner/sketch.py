@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from r4_ros.reasoner import asking, lexicon, spatial, superlative, temporal
+from r4_ros.reasoner import asking, lexicon, superlative, temporal
 from r4_ros.reasoner.asking import Ask
 from r4_ros.reasoner.keys import Form, Reference, Step
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.places import Place
 
 ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 IMAGINING = frozenset("if when say suppose while imagine position picture assume".split())
@@ -30,15 +31,15 @@ class Sketch:
     end: int
     masked: frozenset[int]
     mentions: list[temporal.Mention]
-    places: list[spatial.Place]
+    places: list[Place]
     extremes: list[superlative.Extreme]
     agents: tuple[str, ...] = ()
     agent_phrases: tuple[NounPhrase, ...] = ()
     target: NounPhrase | None = None
     steps: list[Step] = field(default_factory=list)
     made: dict[int, Reference] = field(default_factory=dict)
-    claimed: spatial.Place | None = None
-    alternatives: list[spatial.Place] = field(default_factory=list)
+    claimed: Place | None = None
+    alternatives: list[Place] = field(default_factory=list)
     about: Literal["thing", "robot", "robots", "rooms"] = "thing"
     used: set[int] = field(default_factory=set)  # words that went into the plan
 
@@ -112,7 +113,8 @@ def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
     for i, word in enumerate(reading.lowers):
         opens = word in IMAGINING and reading.lowers[i + 1 : i + 2] in (("i",), ("you",), ("that",), ("yourself",))
         opens = opens and not any(w.lemma in ("want", "wish", "need") for w in reading.words[i : i + 4])
-        opens = opens and any(w.lemma in STANCES and w.tag != "VBD" for w in reading.words[i : i + 6])
+        would = bool({"would", "could", "'d", "might"} & set(reading.lowers))  # 'would it be there if I faced the door'
+        opens = opens and any(w.lemma in STANCES and (would or w.tag != "VBD") for w in reading.words[i : i + 6])
         opens = opens or (i == 0 and "," in reading.lowers and (word == "from" or _stands(reading, i)))
         if opens and not any(a <= i < b for a, b in spans):
             end = next(

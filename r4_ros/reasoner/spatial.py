@@ -2,149 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.places import READERS, Place, is_abstract, seen_from
 from r4_ros.reasoner.spatial_words import (
     ABILITIES,
-    ABSTRACT_ENDINGS,
     ABSTRACTLY_ON,
-    CLOCK,
-    CONCRETE,
     COUNTED_FROM,
-    DEPTHS,
     EVERYWHERE,
     FACES,
     HAVING,
-    HOURS,
     LEAVING,
     LINKS,
-    MANNER,
+    LONGEST,
+    OWN,
     PARTITIVE,
-    REACH_M,
     RELATIONSHIPS,
     SAT_AT,
     SIDES,
+    SURFACES,
+    TAKING,
     TIMELY,
     TURNING,
-    UNITS_OF_LENGTH,
-    Words,
-    table,
 )
 
 R = Relation
 
 
-@dataclass(frozen=True)
-class Place:
-    """A relation in words [start, end); its anchor is a noun phrase or the asker; ``other`` only for between."""
-
-    relation: Relation
-    start: int
-    end: int
-    anchor: NounPhrase | None = None
-    ego: bool = False
-    other: NounPhrase | None = None
-    subject: NounPhrase | None = None  # None: what the question asks about
-    negate: bool = False
-    reach_m: float = 0.0  # 'within 2 m of'; 0: none said
-    viewer: bool = False  # it says where the asker is
-
-
 SUBORDINATE = frozenset("advcl ccomp relcl acl pcomp".split())
 """Dependencies of verbs that aren't the question's own."""
-TAKING, OWN = table()
-LONGEST = max(map(len, (*TAKING, *OWN)))
+AIMING = frozenset("look stare glance gaze aim point peek".split())
+"""'at' behind these says what is looked at."""
 
 
 def find(reading: Reading, masked: frozenset[int]) -> list[Place]:
     """All spatial restrictions in words that aren't masked (as words of time are), with what they restrict."""
-    found: list[Place] = _seen_from(reading)
+    found: list[Place] = seen_from(reading)
     i = found[0].end if found and found[0].start == 0 else 0
     while i < len(reading.words):
-        readers = (_turned_to, _diagonal, _clock_face, _within)
-        places = next((p for read in readers if i not in masked and (p := read(reading, i))), [])
+        places = next((p for read in READERS if i not in masked and (p := read(reading, i))), [])
         places = places or ([] if i in masked else _relation(reading, i, masked))
         found += places
         i = max([i + 1, *(p.start + 1 for p in places), *(_phrase_end(p) for p in places)])
     read = masked | {i for p in found for i in range(p.start, p.end)}
     return _with_subjects(reading, found, masked) + _rooms(reading, masked, read) + _sided(reading, masked)
-
-
-def _diagonal(reading: Reading, i: int) -> list[Place]:
-    """'to my back right', 'on my front left side': two sides at once."""
-    lowers = reading.lowers
-    j = i + (lowers[i] in ("to", "on", "at", "in"))
-    if lowers[j : j + 1] not in (("my",), ("your",)):
-        return []
-    pair = lowers[j + 1 : j + 3]
-    depth = next((DEPTHS[w] for w in pair if w in DEPTHS), None)
-    side = next((SIDES[w] for w in pair if w in SIDES), None)
-    if depth is None or side is None:
-        return []
-    end = j + 3 + (lowers[j + 3 : j + 4] in (("side",), ("corner",)))
-    return [Place(relation, i, end, ego=True) for relation in (depth, side)]
-
-
-def _turned_to(reading: Reading, i: int) -> list[Place]:
-    """'with my back to the door', 'with my feet to the window': what is behind an imagined asker, or before it."""
-    lowers = reading.lowers
-    part = lowers[i + 2] if lowers[i : i + 1] == ("with",) and lowers[i + 1 : i + 2] in (("my",), ("your",)) else ""
-    phrase = reading.phrase_at(i + 4) if part in ("back", "feet", "face", "head") and i + 4 < len(lowers) else None
-    if phrase is None or lowers[i + 3] not in ("to", "towards", "against"):
-        return []
-    if part == "back":
-        return [Place(R.BEHIND, i, phrase.end, ego=True, subject=phrase, viewer=True)]
-    return [Place(R.FACING, i, phrase.end, anchor=phrase, viewer=True)]
-
-
-def _seen_from(reading: Reading) -> list[Place]:
-    """'from the sofa, what is ..', 'can you see the clock from the sofa': where the asker is."""
-    lowers = reading.lowers
-    sees = any(w.lemma == "see" for w in reading.words)
-    for i, word in enumerate(lowers[:-1]):
-        phrase = reading.phrase_at(i + 1) if word == "from" else None
-        opens = phrase is not None and i == 0 and lowers[phrase.end : phrase.end + 1] == (",",)
-        if phrase is not None and (opens or (sees and i > 2 and phrase.end >= len(lowers) - 1)):
-            return [Place(R.AT, i, phrase.end, anchor=phrase, viewer=True)]
-    return []
-
-
-def _within(reading: Reading, i: int) -> list[Place]:
-    """'within 2 m of the desk', 'less than a metre from me', 'within reach of the bath'."""
-    lowers = reading.lowers
-    j = i + 1 if lowers[i] in ("within", "inside") else i + 2 if lowers[i : i + 2] == ("less", "than") else i
-    if j == i or j >= len(lowers):
-        return []
-    reach, end = metres(lowers, j)
-    if not reach and "reach" in lowers[j : j + 3]:
-        reach, end = REACH_M, lowers.index("reach", j) + 1
-    if reach and lowers[i] == "within" and lowers[end : end + 1] not in (("of",), ("from",), ("to",)):
-        return [Place(R.NEAR, i, end, ego=True, reach_m=reach)]  # 'what is left of you within 1 m'
-    if not reach or lowers[end : end + 1] not in (("of",), ("from",), ("to",)):
-        return []
-    if lowers[end + 1 : end + 2] and lowers[end + 1] in EGO_WORDS:
-        return [Place(R.NEAR, i, end + 2, ego=True, reach_m=reach)]
-    phrase = reading.phrase_at(end + 1) if end + 1 < len(lowers) else None
-    return [] if phrase is None else [Place(R.NEAR, i, phrase.end, anchor=phrase, reach_m=reach)]
-
-
-def metres(lowers: Words, i: int) -> tuple[float, int]:
-    """The length at token i in metres and where it ends: '2 m', 'half a metre', 'three feet'; 0: there is none."""
-    if lowers[i : i + 1] == ("half",):
-        number, j = 0.5, i + 1 + (lowers[i + 1 : i + 2] in (("a",), ("of",)))
-        j += lowers[j : j + 1] == ("a",)
-    else:
-        word = lowers[i] if i < len(lowers) else ""
-        known = {"a": 1.0, "an": 1.0, "one": 1.0} | {w: float(n) for w, n in HOURS.items()}
-        plain = word.replace(".", "", 1)
-        number = float(word) if plain.isdecimal() and len(plain) < 7 else known.get(word, 0.0)
-        j = i + 1
-    unit = UNITS_OF_LENGTH.get(lowers[j], 0.0) if j < len(lowers) else 0.0
-    return (number * unit, j + 1) if unit else (0.0, i)
 
 
 def _phrase_end(place: Place) -> int:
@@ -186,8 +91,8 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return Place(relation, i, j + 1, ego=True)
     if lowers[j] in ("my", "your") and lowers[j + 1 : j + 2] in (("position",), ("location",), ("spot",)):
         return Place(relation, i, j + 2, ego=True)
-    phrase = reading.phrase_at(j)
-    if phrase is None or phrase.start not in (j, j - 1) or phrase.head in masked:
+    phrase = reading.phrase_at(j) or _meant(reading, j, masked)
+    if phrase is None or (phrase.start not in (j, j - 1) and phrase.end > j) or phrase.head in masked:
         return None
     if phrase.noun in FACES and lowers[phrase.end : phrase.end + 1] == ("of",) and phrase.end + 1 < len(lowers):
         phrase = reading.phrase_at(phrase.end + 1) or phrase  # 'off the back of the door'
@@ -206,17 +111,23 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return None
     if lowers[i] in ("in", "on", "at", "by", "under", "into", "through") and is_abstract(phrase.noun):
         return None
+    if relation is R.THROUGH and lowers[i] == "out" and lexicon.kind_of(phrase.noun) not in ("window", "door"):
+        return None
     if lowers[i : i + 1] == ("across",) and lexicon.kind_of(phrase.noun) in ("ceiling", "floor", "wall"):
         relation = R.ON  # 'spread across the ceiling'
-    return Place(relation, i, phrase.end, anchor=phrase)
+    return Place(relation, i, max(phrase.end, j + (phrase.end <= j)), anchor=phrase)
 
 
-def is_abstract(noun: str) -> bool:
-    """Whether a noun names no thing or place: 'college', 'a conversation', 'good condition'."""
-    last = noun.split()[-1]
-    if lexicon.kind_of(noun) is not None or lexicon.is_room(noun) or last in CONCRETE:
-        return False
-    return last in MANNER or last.endswith(ABSTRACT_ENDINGS)
+def _meant(reading: Reading, j: int, masked: frozenset[int]) -> NounPhrase | None:
+    """'the drawer below the sink: what is in it', 'there was a tin. Is anything on it': what a pronoun stands for."""
+    after = reading.words[j + 1].tag if j + 1 < len(reading.words) else "."
+    if reading.lowers[j] not in ("it", "them", "that", "those") or after in ("NN", "NNS", "JJ", "VBZ", "VBD", "VBP"):
+        return None
+    parted = next((k for k in range(j - 1, 0, -1) if reading.lowers[k] in (",", ":", ".", ";", "-", "?")), -1)
+    before = (
+        p for p in reading.phrases if p.end <= parted and p.head not in masked and not lexicon.is_anything(p.noun)
+    )
+    return next(before, None)
 
 
 def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
@@ -227,6 +138,8 @@ def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
     if word.lower == "into" and head.lemma in TURNING:
         return True
     before = reading.words[i - 1].lemma if i else ""
+    if word.lower == "at" and before in AIMING:
+        return True
     particle = word.dep == "prt" and reading.lowers[i + 1 : i + 2] != ("from",)
     if particle or (word.lower == "on" and before in ABSTRACTLY_ON):
         return True
@@ -257,28 +170,6 @@ def _between(reading: Reading, i: int, phrase: NounPhrase) -> Place:
         other = replace(phrase, start=both + 1, modifiers=tuple(m for m in phrase.modifiers if m != first))
         return Place(R.BETWEEN, i, phrase.end, anchor=one, other=other)
     return Place(R.BETWEEN, i, phrase.end, anchor=phrase, other=phrase)
-
-
-def _clock_face(reading: Reading, i: int) -> list[Place]:
-    """'at my 4 o'clock', 'in my three o'clock direction', 'at the 12 o'clock of the rack'."""
-    lowers = reading.lowers
-    j = i + (lowers[i] in ("at", "in", "on", "to"))
-    j += lowers[j : j + 1] in (("my",), ("your",), ("the",))
-    if (j == i and lowers[j - 1 : j] != ("my",)) or j + 1 >= len(lowers) or lowers[j + 1] not in ("o'clock", "oclock"):
-        return []
-    hour = int(lowers[j]) if lowers[j].isdecimal() and len(lowers[j]) < 3 else HOURS.get(lowers[j], 0)
-    if hour not in CLOCK:
-        return []
-    end = j + 2
-    end += lowers[end : end + 1] in (("direction",), ("position",))
-    if lowers[end : end + 1] == ("of",) and end + 1 < len(lowers):
-        phrase = reading.phrase_at(end + 1)
-        if phrase is not None:
-            return [Place(relation, i, phrase.end, anchor=phrase) for relation in CLOCK[hour]]
-        end += 2 if lowers[end + 1] in EGO_WORDS else 0
-    elif lowers[j - 1] == "the" and lowers[i] != "the":
-        return [Place(relation, i, end, ego=True) for relation in CLOCK[hour]]
-    return [Place(relation, i, end, ego=True) for relation in CLOCK[hour]]
 
 
 def _with_subjects(reading: Reading, places: list[Place], masked: frozenset[int]) -> list[Place]:
@@ -374,9 +265,11 @@ def _rooms(reading: Reading, masked: frozenset[int], read: frozenset[int]) -> li
         if holds and subject and have >= 0 and not compares and reading.words[have].tag in ("VB", "VBP"):
             relation = R.AROUND if kind in SAT_AT and _seats(reading) else R.IN
             found.append(Place(relation, phrase.start, phrase.end, anchor=phrase))
-        left = reading.lowers[phrase.start - 1 : phrase.start] == ("from",) and lexicon.is_room(phrase.noun)
-        if left and any(w.lemma in LEAVING or w.lower in ("gone", "missing") for w in reading.words):
-            found.append(Place(R.IN, phrase.start - 1, phrase.end, anchor=phrase))
+        left = phrase.start > 1 and reading.lowers[phrase.start - 1] == "from"
+        gone = reading.words[phrase.start - 2] if left else None
+        if gone is not None and (gone.lemma in LEAVING or gone.lower in ("gone", "missing")):
+            relation = R.ON if lexicon.kind_of(phrase.noun) in SURFACES else R.IN
+            found.append(Place(relation, phrase.start - 1, phrase.end, anchor=phrase))
         if phrase.room and phrase.start not in masked:
             room = NounPhrase(phrase.start, phrase.start, phrase.start, phrase.room, determiner="the")
             found.append(Place(R.IN, phrase.start, phrase.end, anchor=room, subject=phrase))

@@ -31,19 +31,45 @@ SIMPLE = {
     R.CORNER: "in the left corner of|in the right corner of|in the corner of|"
     "at the corner of|on the corner of|in the far corner of|in a corner of|in the corner",
     R.END: "at the end of|at the far end of|on the end of|at the near end of|at the other end of",
-    R.CENTRE: "in the middle of|in the center of|in the centre of|at the center of|at the centre of|on the center of|"
+    R.CENTRE: "halfway down|halfway along|halfway up|"
+    "in the middle of|in the center of|in the centre of|at the center of|at the centre of|on the center of|"
     "in the middle",
     R.TOP: "at the top of|on the top shelf of|at the very top of",
     R.BOTTOM: "at the bottom of|on the bottom of|in the bottom of|at the foot of|at the base of|on the bottom shelf of",
     R.SIDE: "on the side of|at the side of|on all sides of",
     R.ALONG: "along",
-    R.THROUGH: "through",
+    R.THROUGH: "through|out of",
     R.SAME_ROOM: "in the same room as",
 }
 """relation = its words, taking a noun phrase after them."""
 REACH_M = 1.0  # an arm's length, from where one stands
 UNITS_OF_LENGTH = {"m": 1.0, "metre": 1.0, "metres": 1.0, "meter": 1.0, "meters": 1.0, "cm": 0.01, "feet": 0.3048}
 UNITS_OF_LENGTH |= {"foot": 0.3048, "ft": 0.3048, "centimetres": 0.01, "centimeters": 0.01, "yards": 0.9144}
+PARTS = {
+    "corner": R.CORNER,
+    "end": R.END,
+    "tip": R.END,
+    "middle": R.CENTRE,
+    "center": R.CENTRE,
+    "centre": R.CENTRE,
+    "heart": R.CENTRE,
+    "side": R.SIDE,
+    "edge": R.SIDE,
+    "top": R.TOP,
+    "bottom": R.BOTTOM,
+    "foot": R.BOTTOM,
+    "base": R.BOTTOM,
+    "front": R.IN_FRONT_OF,
+}
+"""What 'in the .. of' a thing or a room means, whatever stands between: 'in the far left corner of the room'."""
+AT_PARTS = frozenset("in on at to onto into by along".split())
+ATTACHING = frozenset(
+    """attach affix clip tape pin screw glue clamp nail plug tie strap hook stick fix fasten bolt weld chain staple
+    mount hang""".split()
+)
+"""Verbs of what holds on by itself; 'to' or 'onto' follows."""
+STANCES = {"sit": R.UNDER, "stand": R.UNDER, "lie": R.UNDER, "lean": R.AGAINST, "kneel": R.UNDER}
+"""'the chair I am sitting on' is under me."""
 COUNTED_FROM = frozenset("left right top bottom front back".split())
 SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
 DEPTHS = {"back": R.BEHIND, "rear": R.BEHIND, "front": R.IN_FRONT_OF}
@@ -97,6 +123,8 @@ PARTITIVE = frozenset(
 """What 'of the ..' makes no part of a thing."""
 HAVING = frozenset("have contain hold".split())
 """'does the room have a window': what is in it, or at it."""
+SURFACES = lexicon.kinds_within("table") | {"desk", "counter", "shelf", "wall", "floor", "bench", "door"}
+"""What things are gone from that were on it, not in it."""
 SAT_AT = lexicon.kinds_within("table") | {"desk", "counter"}
 RELATIONSHIPS = frozenset("relationship difference similarity conversation contrast connection comparison".split())
 """What is between two things without being anywhere."""
@@ -133,7 +161,12 @@ def table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
     for turned in ("turn", "turned", "look", "looked"):
         for way, relation in (("around", R.BEHIND), ("round", R.BEHIND), ("back", R.BEHIND), *SIDES.items()):
             own[("if", "i", turned, way)] = relation
+            own[("i", turned, way)] = relation
     own[("turning", "around")] = own[("turning", "backward")] = own[("turning", "back")] = R.BEHIND
     own[("behind", "my", "back")] = R.BEHIND
     own[("at", "my", "back")] = R.BEHIND
     return taking, own
+
+
+TAKING, OWN = table()
+LONGEST = max(map(len, (*TAKING, *OWN)))

@@ -27,6 +27,8 @@ WORDS: dict[str, tuple[By, Literal["min", "max"]]] = {
     "leftmost": (By.LEFT, "max"),
     "rightmost": (By.RIGHT, "max"),
     "oldest": (By.AGE, "max"),
+    "eldest": (By.AGE, "max"),
+    "youngest": (By.AGE, "min"),
     "newest": (By.AGE, "min"),
     "cheapest": (By.PRICE, "min"),
 }
@@ -81,18 +83,27 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
         if (
             kind is None
             and word.tag in ("JJS", "RBS")
-            and word.lower not in ("most", "least", "last", "latest", "best")
+            and word.lower not in ("most", "least", "last", "latest", "earliest", "best")
         ):
             kind = By.OTHER, "max"
-        graded = word.tag == "RBS" and i + 1 < len(reading.words) and reading.words[i + 1].tag in ("JJ", "VBN")
+        if kind is None and word.lower in ("most", "fewest") and word.tag == "JJS" and _counts(reading, i):
+            kind = By.OTHER, "max" if word.lower == "most" else "min"  # 'which shelf has the most jars'
+        graded = word.lower in ("most", "least") and i + 1 < len(reading.words)
+        graded = graded and reading.words[i + 1].tag in ("JJ", "VBN", "RB")
         if kind is None and graded and reading.lowers[i + 1] not in ("likely", "recent", "common"):
-            kind = By.OTHER, "max" if word.lower == "most" else "min"  # 'the most crowded'
+            by = By.PRICE if reading.lowers[i + 1] in ("expensive", "costly") else By.OTHER
+            kind = by, "max" if word.lower == "most" else "min"  # 'the most crowded'
         if kind is not None:
             found.append(_extreme(reading, i, *kind))
         ordinal = _ordinal(reading, i)
         if ordinal is not None:
             found.append(ordinal)
     return found
+
+
+def _counts(reading: Reading, i: int) -> bool:
+    """'the most jars'."""
+    return i > 0 and reading.lowers[i - 1] == "the" and i + 1 < len(reading.words) and reading.words[i + 1].tag == "NNS"
 
 
 def _extreme(reading: Reading, i: int, by: By, direction: Literal["min", "max"]) -> Extreme:

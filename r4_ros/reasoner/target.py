@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from r4_ros.reasoner import asking, lexicon, superlative
-from r4_ros.reasoner.keys import Form, Relation
+from r4_ros.reasoner.keys import Asked, Form, Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.purposes import SERVING, purpose_at, served, wanted
+from r4_ros.reasoner.purposes import AIMS, SERVING, purpose_at, served, wanted
 from r4_ros.reasoner.sketch import Sketch
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
@@ -21,7 +23,7 @@ LEADING = frozenset("take guide lead navigate escort drive walk show".split())
 PRONOUNS = frozenset("it they them that those".split())
 EXPLETIVE = frozenset("possible safe ok okay easy true likely necessary allowed fine better".split())
 """'is it possible to open a window': 'it' stands for nothing."""
-MEASURES = frozenset("sign trace kind type sort piece pair lot number amount bunch bit set variety".split())
+MEASURES = frozenset("sign trace kind type sort piece pair lot number amount bunch bit set variety sheet".split())
 ABSTRACT = frozenset(
     "record chance way time moment case front turn degree direction amount number position total location bit".split()
 )
@@ -43,11 +45,12 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         return None
     if wanted(sketch) >= 0:
         return None
-    if ask.form in (Form.LOCATE, Form.NAVIGATE) and purpose_at(sketch) >= 0:
-        return None
+    purpose = purpose_at(sketch) if ask.form in (Form.LOCATE, Form.NAVIGATE) else -1
+    if purpose >= 0:
+        return _gotten(sketch, purpose)
     if served(sketch) >= 0:
         return None
-    if ask.form is Form.CHOOSE and reading_of_who(sketch):
+    if ask.form is Form.CHOOSE and (reading_of_who(sketch) or ask.asked is Asked.IDENTITY):
         return None
     taken = _taken(sketch)
     candidates = [
@@ -56,7 +59,7 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         if ask.end <= p.head < sketch.end
         and p.start not in sketch.masked
         and id(p) not in taken
-        and p.noun not in ABSTRACT
+        and (p.noun not in ABSTRACT or (p.noun == "way" and ask.form in (Form.EXISTS, Form.IDENTIFY)))
         and p.head not in sketch.masked
         and not any(place.start <= p.start < place.end and place.subject is not p for place in sketch.places)
         and not _is_whole(sketch, p)
@@ -70,6 +73,9 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         ]
     if not candidates and ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
         candidates = [p for p in sketch.reading.phrases if p.start >= ask.end and p.start not in sketch.masked]
+    typed = _typed(sketch, candidates)
+    if typed is not None:
+        return typed
     done_to = _done_to(sketch, candidates)
     if done_to is not None:
         return done_to
@@ -80,8 +86,18 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
     if found.noun == "one" and found.head < sketch.end:  # 'of the mugs on the table, which one is the largest'
         of_these = (p for p in reversed(sketch.reading.phrases) if p.end <= found.start and p.plural)
         found = next((p for p in of_these if id(p) not in taken), found)
-    open_one = found.noun in SERVING and (purpose_at(sketch) >= 0 or (ask.bare and "if" in sketch.reading.lowers))
-    return None if open_one else found
+    return None if found.noun in SERVING and purpose_at(sketch) >= 0 else found
+
+
+def _gotten(sketch: Sketch, purpose: int) -> NounPhrase | None:
+    """'where can I find a fan to cool down', 'I have some letters, where can I put them': what is got or put."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    verb = next((k for k in range(sketch.ask.end, purpose) if tokens[k].lemma in AIMS and tokens[k].tag == "VB"), -1)
+    named = sketch.reading.phrase_at(verb + 1) if verb >= 0 else None
+    if named is not None and named.end <= purpose and named.noun not in SERVING:
+        return named
+    put = lowers[purpose + 1 : purpose + 2] in (("them",), ("it",), ("these",)) and sketch.ask.start > 0
+    return _antecedent(sketch, _taken(sketch)) if put else None
 
 
 def _is_picked_from(sketch: Sketch, phrase: NounPhrase | None) -> bool:
@@ -141,6 +157,15 @@ def _acts(sketch: Sketch, phrase: NounPhrase) -> bool:
     return sketch.reading.words[phrase.head].dep in ("dobj", "nsubj", "nsubjpass") and not phrase.room
 
 
+def _typed(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
+    """'what type of plant is kale': what is told of is behind the verb."""
+    if sketch.ask.asked is not Asked.TYPE or len(candidates) < 2:
+        return None
+    first, second = candidates[:2]
+    directly = first.start == sketch.ask.end and second.start == first.end + 1
+    return second if directly and sketch.reading.lowers[first.end] in asking.BE else None
+
+
 def _done_to(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
     """'did anybody move the kettle', 'how many times did Danny ring the bell': what it was done to is asked about."""
     tokens, ask = sketch.reading.words, sketch.ask
@@ -183,7 +208,10 @@ def _object(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
     words = sketch.reading.words
     doers = {words[p.head].head for p in sketch.reading.phrases if words[p.head].dep == "nsubj"}
     doers |= {w.head for w in words if w.dep == "nsubj"}
-    return next((p for p in candidates if words[p.head].dep == "dobj" and words[p.head].head in doers), None)
+    verbs = doers | {w.i for w in words if w.dep == "xcomp" and w.head in doers}  # 'where does she tend to put it'
+    found = next((p for p in candidates if words[p.head].dep == "dobj" and words[p.head].head in verbs), None)
+    inner = (p for p in candidates if words[p.head].dep == "dobj" and p.determiner and p.start > sketch.ask.end)
+    return found or next((p for p in inner if words[words[p.head].head].tag == "VBG"), None)
 
 
 def _goal(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
@@ -202,6 +230,7 @@ def _of_kind(sketch: Sketch, phrase: NounPhrase) -> NounPhrase:
     thing = sketch.reading.phrase_at(phrase.end + 1)
     if thing is not None:
         sketch.used.update(range(phrase.start, phrase.end + 1))
+        sketch.extremes = [replace(e, phrase=thing) if e.phrase is phrase else e for e in sketch.extremes]
     return thing or phrase
 
 

@@ -6,15 +6,17 @@ import itertools
 from dataclasses import dataclass
 from typing import Literal
 
-from r4_ros.reasoner import timely
+from r4_ros.reasoner import ranks, timely
 from r4_ros.reasoner.calendar_words import CALENDAR, CLAUSES, DAY_PARTS, DAYS, LONG_CLAUSES, MOMENTS, NOW
 from r4_ros.reasoner.clocktime import clock, quantity, spoken, unit_of
 from r4_ros.reasoner.keys import ClockTime, EventKey, EventName, TemporalKey, TemporalOp
-from r4_ros.reasoner.occasions import ORDINALS, VISITS, event_word, is_event, one_that, sighting
+from r4_ros.reasoner.occasions import ORDINALS, event_word, is_happening, sighting
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
 QUESTION = frozenset("what where who which how did was were is are".split())
+POSING = frozenset("stand be look see know show say use".split())
+"""'as they stood', 'as you know': how, not when."""
 BE = frozenset("is are was were be been 's 're".split())
 
 
@@ -62,9 +64,10 @@ def labelled(key: TemporalKey) -> TemporalOp:
     said = key.arg.split()
     if key.op not in (TemporalOp.BEFORE, TemporalOp.AFTER, TemporalOp.WHILE):
         return key.op
-    if any(a == "last" and b not in CALENDAR for a, b in itertools.pairwise([*said, ""])):
+    pairs = list(itertools.pairwise([*said, ""]))
+    if any(a == "last" and b not in CALENDAR and not is_happening(b) for a, b in pairs):
         return TemporalOp.LAST
-    if "first" in said:
+    if any(a == "first" and not is_happening(b) for a, b in pairs):
         return TemporalOp.FIRST
     counted = any(a in ORDINALS and b == "time" for a, b in itertools.pairwise(said))
     return TemporalOp.NTH if counted else key.op
@@ -93,6 +96,12 @@ def _named(reading: Reading, i: int) -> Mention | None:
     return Mention(*found) if found is not None else None
 
 
+def _ranked(reading: Reading, i: int) -> Mention | None:
+    """The first, last or second time, visit, thing that was done."""
+    found = ranks.ranked(reading, i)
+    return Mention(*found) if found is not None else None
+
+
 def _recently(reading: Reading, i: int) -> Mention | None:
     lowers = reading.lowers
     if lowers[i] not in ("in", "over", "for", "during", "within") or i + 2 >= len(lowers):
@@ -118,6 +127,12 @@ def _between(reading: Reading, i: int) -> Mention | None:
         return None
     first, second = clock(reading, i + 1), clock(reading, j + 1)
     timely = first is not None and second is not None and first[1] == j
+    arrival = reading.phrase_at(j + 1) if first is not None and first[1] == j and not timely else None
+    if arrival is not None and (
+        is_happening(arrival.noun) or reading.words[min(arrival.end, len(lowers) - 1)].tag == "VBG"
+    ):
+        end = next((k for k in range(j, len(lowers)) if lowers[k] in (",", "?", ".")), len(lowers))
+        return Mention(TemporalKey(op=TemporalOp.BETWEEN, arg=reading.said(i + 1, end)), i, end)
     if not timely and not (lowers[i + 1] in DAYS and lowers[j + 1] in DAYS):
         return None
     end = second[1] if second is not None else j + 2
@@ -163,9 +178,7 @@ def _at(reading: Reading, i: int) -> Mention | None:
 def _clause(reading: Reading, i: int) -> Mention | None:
     """Before, after, since, while, when ... and the event's words up to the end or the next comma."""
     op, begin = _opened(reading, i)
-    if op is None or begin >= len(reading.lowers):
-        return None
-    if reading.lowers[i : i + 2] == ("since", "when"):
+    if op is None or begin >= len(reading.lowers) or reading.lowers[begin] in ("what", "which", "when", "whatever"):
         return None
     if reading.lowers[i] == "when" and (asks_when(reading, i)):
         return None
@@ -187,6 +200,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     start = i
     if i and reading.lowers[i - 1] in ("immediately", "right", "just", "directly", "shortly", "ever"):
         start = i - 1
+    if reading.lowers[begin] == "now" and op is TemporalOp.BEFORE:
+        return None  # 'before now, when was it last open'
     moment = clock(reading, begin)
     arg = reading.said(begin, end)
     if moment is not None and not _counts_things(reading, moment[1]):
@@ -208,9 +223,12 @@ def _opened(reading: Reading, i: int) -> tuple[TemporalOp | None, int]:
     for said, long in LONG_CLAUSES.items():
         if lowers[i : i + len(said)] == said:
             return long, i + len(said)
-    if lowers[i] in ("once", "as") and words[i].tag == "IN" and words[i].dep in ("mark", "advmod"):
+    marks = words[i].dep == "mark" or (words[i].tag == "IN" and words[i].dep == "advmod")
+    marks = marks or (lowers[i] == "once" and words[words[i].head].dep == "advcl")
+    if lowers[i] in ("once", "as") and marks:
         verb = words[words[i].head]  # 'once the alarm had stopped', 'as you came in'; not 'as shown'
         finite = verb.tag in ("VBD", "VBP", "VBZ") or any(w.head == verb.i and w.tag == "VBD" for w in words)
+        finite = finite and (verb.lemma not in POSING or lowers[i] == "once")
         subject = any(w.head == verb.i and w.dep.startswith("nsubj") and i < w.i < verb.i for w in words)
         if verb.i > i and finite and subject:
             return (TemporalOp.AFTER if lowers[i] == "once" else TemporalOp.WHILE), i + 1
@@ -257,13 +275,26 @@ def _simple(reading: Reading, i: int) -> Mention | None:
     if (word == "before" and bare) or (word == "originally" and lowers[i + 1 : i + 2] != ("from",)):
         event = EventKey(kinds=("moved", "disappeared"))
         return Mention(TemporalKey(op=TemporalOp.BEFORE, arg="it was moved or taken", event=event), i, i + 1)
-    if lowers[i : i + 2] == ("most", "recent") and lowers[i + 2 : i + 3] and lowers[i + 2] in VISITS:
-        return Mention(TemporalKey(op=TemporalOp.LAST, arg=lowers[i + 2]), i, i + 3)
     if lowers[i : i + 2] in (("most", "recently"), ("most", "recent")) or word in ("lately", "previously"):
         return Mention(TemporalKey(op=TemporalOp.LAST), i, i + (2 if word == "most" else 1))
+    if word == "since" and lowers[i + 1 : i + 2] in ((), ("?",), (".",), (",",), ("then",)):
+        return Mention(TemporalKey(op=TemporalOp.SINCE, arg=reading.said(i + 1, i + 2)), i, min(i + 2, len(lowers)))
+    if reading.words[i].lemma in ("get", "grow", "become") and _grown(reading, i + 1):
+        return Mention(TemporalKey(op=TemporalOp.CHANGE), i, i + 1)
     if _used_to(reading, i):
         return Mention(TemporalKey(op=TemporalOp.CHANGE), i, i + 2)
     return None
+
+
+def _grown(reading: Reading, i: int) -> bool:
+    """'(has it got) any shorter', '(did it get) bigger'."""
+    i += reading.lowers[i : i + 1] in (("any",), ("much",), ("a",))
+    i += reading.lowers[i : i + 1] in (("bit",), ("little",), ("lot",))
+    return (
+        i < len(reading.words)
+        and reading.words[i].tag in ("JJR", "RBR")
+        and reading.lowers[i] not in ("closer", "more")
+    )
 
 
 def _used_to(reading: Reading, i: int) -> bool:
@@ -273,66 +304,7 @@ def _used_to(reading: Reading, i: int) -> bool:
         return False
     if lowers[i] == "used":
         return not set(lowers[max(0, i - 1) : i]) & BE
-    lasting = i + 2 < len(lowers) and reading.words[i + 2].lemma in (
-        "be",
-        "have",
-        "stand",
-        "hang",
-        "lie",
-        "sit",
-        "live",
-    )
-    return lowers[i] == "use" and "did" in lowers and lasting
+    return lowers[i] == "use" and "did" in lowers[:i] and i + 2 < len(lowers) and reading.words[i + 2].tag == "VB"
 
 
-def _is_adverb(reading: Reading, i: int) -> bool:
-    """'which jar did you reach into second': an ordinal that counts what was done."""
-    return reading.words[i - 1].tag not in ("DT", "PRP$", "JJ", "POS") and reading.lowers[i - 1] != "in"
-
-
-def _first_last(reading: Reading, i: int) -> Mention | None:
-    lowers, words = reading.lowers, reading.words
-    word = lowers[i]
-    start = i - 1 if i and lowers[i - 1] in ("the", "your", "on") else i
-    rank = ORDINALS.get(word, 0)
-    timely = ("time", "times", *VISITS)
-    if word == "recent" and i and lowers[i - 1] == "most" and lowers[i + 1 : i + 2] and lowers[i + 1] in VISITS:
-        begin = max(0, i - 3) if i > 2 and lowers[i - 3] in ("on", "in", "at", "during") else i - 1
-        return Mention(TemporalKey(op=TemporalOp.LAST, arg=lowers[i + 1]), begin, i + 2)
-    counted = i + 1 + (lowers[i + 1 : i + 2] != () and words[i + 1].tag == "CD")
-    if word == "last" and counted > i + 1 and lowers[counted : counted + 1] in (("times",), ("checks",), ("visits",)):
-        return Mention(TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, counted + 1)), start, counted + 1)
-    if word in ("first", "last", "final") and one_that(reading, i):
-        op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
-        return Mention(TemporalKey(op=op, arg=reading.said(i + 2, len(lowers))), i, i + 1)
-    if (rank or word in ("last", "previous", "latest", "final")) and lowers[i + 1 : i + 2] and lowers[i + 1] in timely:
-        op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
-        return Mention(TemporalKey(op=op, arg=lowers[i + 1], rank=rank), start, i + 2)
-    if (rank or word == "last") and is_event(reading, i):
-        phrase = reading.phrase_at(i)
-        op = TemporalOp.NTH if rank > 1 else TemporalOp.FIRST if rank else TemporalOp.LAST
-        arg = reading.said(i, phrase.end) if phrase is not None else word
-        return Mention(TemporalKey(op=op, arg=arg, rank=rank), i, i + 1)
-    if word == "last" and lowers[i + 1 : i + 2] == ("one",) and "did" in lowers:
-        return Mention(TemporalKey(op=TemporalOp.LAST, arg="one"), i, i + 1)
-    if word == "last" and lowers[i + 1 : i + 2] == ("you",):  # 'last you looked'
-        return Mention(
-            TemporalKey(op=TemporalOp.LAST, arg=reading.said(i + 1, len(lowers))), i, min(i + 3, len(lowers))
-        )
-    if rank > 1 and i and (i + 1 == len(words) or words[i + 1].tag in (".", ",")) and _is_adverb(reading, i):
-        return Mention(TemporalKey(op=TemporalOp.NTH, arg=word, rank=rank), i, i + 1)
-    if word not in ("first", "last"):
-        return None
-    following = words[i + 1] if i + 1 < len(words) else None
-    ends = following is None or following.tag in (".", ",", "IN", "CC", "EX", "TO", "WRB")
-    verbal = following is not None and (following.tag.startswith("VB") or following.lemma in ("see", "saw"))
-    if not ends and not verbal:
-        return None
-    if i and lowers[i - 1] == "the" and not verbal:
-        return None
-    op = TemporalOp.FIRST if word == "first" else TemporalOp.LAST
-    arg = reading.said(i + 1, i + 2) if verbal else ""
-    return Mention(TemporalKey(op=op, arg=arg, rank=1 if word == "first" else 0), i, i + 1)
-
-
-READERS = (_ago, _recently, _between, _at, _named, _first_last, _clause, _simple)
+READERS = (_ago, _recently, _between, _at, _named, _ranked, _clause, _simple)

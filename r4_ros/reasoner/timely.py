@@ -146,6 +146,9 @@ def _relative(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     j = amount[1] if amount is not None and amount[1] < len(lowers) else j
     word = lowers[j] if j < len(lowers) else ""
     after = lowers[j + 1] if j + 1 < len(lowers) else ""
+    whole = i + 2 if lowers[i : i + 2] in (("the", "whole"), ("the", "entire")) else i + 1
+    if (word == "all" or whole > i + 1) and lowers[whole : whole + 1] and lowers[whole] in CALENDAR | {"time"}:
+        return (TemporalOp.AT, whole + 1) if lowers[whole] != "time" else None  # 'all weekend', 'the whole day'
     part = lowers[j + 2] if j + 2 < len(lowers) else ""
     if word in ("last", "this", "next", "previous", "other") and after in CALENDAR | {"lunchtime", "teatime"}:
         if word == "other" and lowers[j - 1] != "the":
@@ -153,7 +156,8 @@ def _relative(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
         return TemporalOp.AT, j + 2 + (part in DAY_PARTS)
     if word in ("yesterday", "tomorrow", "today") and after in {*DAY_PARTS, "lunchtime"} and word != "today":
         return TemporalOp.AT, j + 2
-    if word in ("tomorrow", "tonight") or (lowers[i : i + 2] == ("earlier", "today")):
+    titled = j + 1 < len(lowers) and reading.words[j + 1].tag in ("NNP", "NNPS")
+    if (word in ("tomorrow", "tonight") and not titled) or (lowers[i : i + 2] == ("earlier", "today")):
         return TemporalOp.AT, j + 1 + (word == "earlier")
     if lowers[i : i + 4] in (("the", "day", "before", "yesterday"), ("the", "night", "before", "last")):
         return TemporalOp.AT, i + 4
@@ -163,6 +167,8 @@ def _relative(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
 def _dated(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     """'on the 4th', 'on Tuesday morning', 'in March', 'at dusk', 'in the morning', 'over Christmas', 'at lunch'."""
     lowers = reading.lowers
+    if lowers[i : i + 2] in (("of", "a"), ("of", "an")) and set(lowers[i + 2 : i + 3]) & set(DAY_PARTS):
+        return TemporalOp.HABIT, i + 3  # 'of a morning'
     if lowers[i] not in ("on", "in", "at", "over", "around", "about", "by"):
         return (TemporalOp.AT, i + 1) if lowers[i] == "overnight" else None
     stroke = lowers[i + 1 : i + 4] == ("the", "stroke", "of")
@@ -176,6 +182,10 @@ def _dated(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
         return TemporalOp.AT, j + 2
     if lowers[i] in ("in", "by") and (word in MONTHS or (word.isdecimal() and 1900 <= int(word) < 2200)):
         return TemporalOp.AT, j + 1 + (after.isdecimal() and len(after) == 4)
+    named = reading.phrase_at(j) if j < len(lowers) else None
+    hour = named is not None and named.noun.endswith(("time", "tide")) and bool(named.modifiers or " " in named.noun)
+    if lowers[i] == "at" and named is not None and hour and "same" not in named.modifiers:
+        return TemporalOp.AT, named.end  # 'at closing time', 'at low tide'
     if (stroke or lowers[i] in ("at", "around", "about", "over", "by")) and word in MEALS | HOURS_OF_DAY | FEASTS | {
         "weekend"
     }:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from r4_ros.reasoner import lexicon
+from r4_ros.reasoner import lexicon, words
 
 NOUN_TAGS = frozenset("NN NNS NNP NNPS".split())
 MODIFIER_TAGS = frozenset("JJ JJR JJS CD VBN VBG HYPH AFX RBS ADD".split()) | NOUN_TAGS
@@ -12,6 +13,13 @@ DETERMINER_TAGS = frozenset("DT PRP$ PDT WDT WP$".split())
 NOMINAL = frozenset("nsubj nsubjpass dobj pobj attr".split())
 MEASURED = frozenset("nearest closest next close near nearer farthest furthest adjacent".split())
 
+BE = frozenset("is are was were be been 's 're".split())
+CLOSING = frozenset(". , : IN TO RB RP WRB".split())
+COMPARING = frozenset("nearer closer farther further taller shorter bigger larger smaller higher lower wider".split())
+UNCHANGED = frozenset(
+    "put set shut cut hit let cast split spread bet burst cost hurt quit read rid shed upset run come become".split()
+)
+"""Verbs whose participle is their plain form."""
 DOING = frozenset("did does do would could can will should might".split())
 VERBISH = frozenset(
     """show look say read mean depict smell sound feel work start stop end change move shift turn fall switch swap
@@ -22,7 +30,10 @@ VERBISH = frozenset(
 
 @dataclass(frozen=True)
 class Word:
-    """One token: lower-case text, lemma, Penn tag, dependency and head as spaCy has them."""
+    """One token: lower-case text, lemma, Penn tag, dependency and head as spaCy has them.
+
+    ``can`` is what the dictionary says that the word may be: any of noun, verb, adj, adv.
+    """
 
     i: int
     text: str
@@ -31,24 +42,18 @@ class Word:
     tag: str
     dep: str
     head: int
+    can: frozenset[str] = frozenset()
 
 
 def mended(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
     """Tags that a small model gets wrong in questions, put right by what the words around them ask for."""
-    right = [replace(w, tag="NN") if _is_nominal(tokens, w) or _is_no_verb(tokens, w) else w for w in tokens]
-    right = [replace(w, tag="NN") if _is_container(tokens, w) else w for w in right]
-    right = [replace(w, tag="VBZ") if _is_short_is(tokens, w) else w for w in right]
-    right = [replace(w, tag="NNS") if w.tag == "VBZ" and w.dep in NOMINAL else w for w in right]
-    listed = [w.tag in ("NN", "VBG") and w.dep == "amod" and tokens[w.i + 1].lower == "," for w in tokens[:-1]]
-    right = [
-        replace(w, tag="JJ") if w.i < len(listed) and listed[w.i] else w for w in right
-    ]  # 'a loud, piercing sound'
-    right = [replace(w, tag="VBN") if w.tag == "NN" and w.i and tokens[w.i - 1].lower == "be" else w for w in right]
-    verb = _swallowed_verb(tuple(right))
-    if verb >= 0:
-        right[verb] = replace(tokens[verb], tag="VB")
-        right[verb - 1] = replace(tokens[verb - 1], tag="NN") if right[verb - 1].tag == "JJ" else right[verb - 1]
-    return tuple(right)
+    for is_wrong, tag in RULES:
+        tokens = tuple(replace(w, tag=tag) if w.tag != tag and is_wrong(tokens, w) else w for w in tokens)
+    verb = _swallowed_verb(tokens)
+    if verb < 0:
+        return tokens
+    before = replace(tokens[verb - 1], tag="NN") if tokens[verb - 1].tag == "JJ" else tokens[verb - 1]
+    return (*tokens[: verb - 1], before, replace(tokens[verb], tag="VB"), *tokens[verb + 1 :])
 
 
 def _is_nominal(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -79,7 +84,64 @@ def _is_short_is(tokens: tuple[Word, ...], word: Word) -> bool:
 
 def _is_listed(tokens: tuple[Word, ...], word: Word) -> bool:
     """'a loud, piercing sound': one of several adjectives."""
-    return word.tag in ("NN", "VBG") and word.dep == "amod" and tokens[word.i + 1].lower == ","
+    listed = word.tag in ("NN", "VBG") and word.dep == "amod"
+    return listed and word.i + 1 < len(tokens) and tokens[word.i + 1].lower == ","
+
+
+def _is_participle(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'must be locked'."""
+    return word.tag == "NN" and word.i > 0 and tokens[word.i - 1].lower == "be"
+
+
+def _is_third_person(tokens: tuple[Word, ...], word: Word) -> bool:
+    return word.tag == "VBZ" and word.dep in NOMINAL
+
+
+def _is_doing(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'which way was the statue looking', 'what is the remote standing on': the end of what was taken for one name."""
+    if word.tag not in ("NN", "JJ") or not word.lower.endswith("ing") or word.lower in lexicon.ING_NOUNS or word.i < 2:
+        return False
+    begin = word.i - 1
+    while begin > 0 and tokens[begin].tag in NOUN_TAGS | DETERMINER_TAGS | {"JJ", "CD", "POS", "VBN"}:
+        begin -= 1
+    closes = word.i + 1 == len(tokens) or tokens[word.i + 1].tag in CLOSING
+    return closes and begin < word.i - 1 and tokens[begin].lower in BE
+
+
+def _is_left_by_doing(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the remote standing', 'the blind hanging': an adjective whose noun turned out to be a verb."""
+    if word.tag != "JJ" or word.i + 1 == len(tokens) or tokens[word.i + 1].tag not in ("VBG", "RB"):
+        return False
+    return bool(word.i) and tokens[word.i - 1].tag in DETERMINER_TAGS and tokens[word.i + 1].dep in NOMINAL | {"amod"}
+
+
+def _is_said_of(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'is the stool nearer to me': a comparative that was taken for a noun."""
+    of = word.i + 1 < len(tokens) and tokens[word.i + 1].lower == "of"
+    behind = bool(word.i) and tokens[word.i - 1].tag in NOUN_TAGS
+    return word.tag == "NN" and word.lower in COMPARING and (behind or of)
+
+
+def _is_when(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'when was the safe last open': first and last before a noun come before its adjectives, not behind them."""
+    if word.lower not in ("first", "last", "next") or word.tag not in ("JJ", "NN") or not word.i:
+        return False
+    return tokens[word.i - 1].tag in NOUN_TAGS | {"JJ", "PRP"} and tokens[word.i - 1].lower not in ("very", "second")
+
+
+def _is_thing(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'take the robot mop back': a known thing behind a noun, where another verb commands."""
+    if word.tag not in ("VBN", "VBD", "VB", "VBP") or not word.i or lexicon.exact_kind(word.lower) is None:
+        return False
+    return tokens[word.i - 1].tag in NOUN_TAGS and tokens[0].tag == "VB" and word.dep not in ("ROOT", "relcl", "xcomp")
+
+
+def _is_done(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'did somebody last water the ferns': between first or last and an article, behind do, stands a verb."""
+    if word.tag != "NN" or word.i < 2 or word.i + 1 == len(tokens) or tokens[word.i - 1].lower not in ("first", "last"):
+        return False
+    asks = any(w.lower in DOING for w in tokens[: word.i])
+    return asks and tokens[word.i + 1].tag in DETERMINER_TAGS
 
 
 def _is_no_verb(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -95,23 +157,141 @@ def _is_no_verb(tokens: tuple[Word, ...], word: Word) -> bool:
     return word.dep in ("compound", "nsubj", "pobj")
 
 
+def _acts(tokens: tuple[Word, ...], i: int) -> bool:
+    return i < len(tokens) and tokens[i].tag in ("VB", "VBP")
+
+
 def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
     """'did the pillow move': behind do, its verb was taken for a noun of the subject; -1: there is a verb."""
     do = next((w.i for w in tokens if w.lower in DOING and w.i + 2 < len(tokens)), -1)
     if do < 0 or tokens[do + 1].tag in ("PRP", "EX"):
         return -1
     end = do + 1
-    while end < len(tokens) and tokens[end].tag in DETERMINER_TAGS | MODIFIER_TAGS | {"POS"}:
+    named = (DETERMINER_TAGS | MODIFIER_TAGS | {"POS"}) - {"WDT", "WP$"}
+    while end < len(tokens) and tokens[end].tag in named:
         end += 1
     closes = end
-    while closes < len(tokens) and tokens[closes].tag in DETERMINER_TAGS | MODIFIER_TAGS | {"POS", "IN", "RB"}:
+    while closes < len(tokens) and tokens[closes].tag in named | {"IN", "RB"}:
         closes += 1
-    if any(w.tag in ("VB", "VBP") for w in tokens[do + 1 : closes + 1]):
+    if any(w.tag in ("VB", "VBP") for w in tokens[do + 1 : closes]) or _acts(tokens, closes):
         return -1
     for k in range(do + 3, closes):  # 'does the art in the hallway show', 'did the mural change colour'
-        verbal = tokens[k].lower in VERBISH and tokens[k].tag == "NN" and tokens[k - 1].tag in NOUN_TAGS | {"JJ"}
-        if verbal and (k + 1 == closes or tokens[k + 1].tag in NOUN_TAGS | DETERMINER_TAGS | {"IN"}):
+        if tokens[k].tag != "NN" or tokens[k - 1].tag not in NOUN_TAGS | {"JJ"}:
+            continue
+        following = tokens[k + 1].tag if k + 1 < closes else ""
+        verbal = tokens[k].lower in VERBISH and (not following or following in NOUN_TAGS | DETERMINER_TAGS | {"IN"})
+        governs = "verb" in tokens[k].can and following in ("NNS", "DT", "PRP$")  # 'does the club favor dances'
+        if verbal or governs:
             return k
     last = end - 1
     nouns = sum(t.tag in NOUN_TAGS or lexicon.exact_kind(t.lower) is not None for t in tokens[do + 1 : end])
     return last if nouns > 1 and tokens[last].tag == "NN" and lexicon.exact_kind(tokens[last].lower) is None else -1
+
+
+def _is_inverted(tokens: tuple[Word, ...], word: Word) -> bool:
+    """Whether a noun phrase right behind a form of be ends before this word: 'was the piano (lid)'."""
+    begin = word.i - 1
+    if begin < 1 or tokens[begin].tag not in NOUN_TAGS:
+        return False
+    while begin > 0 and tokens[begin].tag in NOUN_TAGS | DETERMINER_TAGS | {"JJ", "CD", "POS"}:
+        begin -= 1
+    opens = begin == 0 or tokens[begin - 1].tag in ("WP", "WRB", "WDT", ",", "NN", "NNS", "RB", "NNP", "CC")
+    return tokens[begin].lower in BE and opens and tokens[begin + 1].tag not in NOUN_TAGS
+
+
+def _is_named(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'was the piano lid up', 'where were the keys': behind be and its subject stands no finite verb."""
+    unchanged = word.tag == "VBN" and word.lemma == word.lower and word.lower not in UNCHANGED
+    return (word.tag in ("VB", "VBP") or unchanged) and _is_inverted(tokens, word)
+
+
+def _are_named(tokens: tuple[Word, ...], word: Word) -> bool:
+    return word.tag == "VBZ" and word.lower not in BE and _is_inverted(tokens, word)
+
+
+def _is_name(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'can Gage drive a car': a capital inside a sentence."""
+    if not word.i or not word.text[:1].isupper() or len(word.text) < 3 or word.tag[:2] not in ("VB", "MD", "UH", "RB"):
+        return False
+    spelt = sum(w.text[:1].isupper() for w in tokens)
+    return tokens[word.i - 1].tag not in (".", ":", "''", "``", ",") and 2 * spelt < len(tokens)
+
+
+def _is_joined(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the walk-in freezer': a part of a hyphened word before a noun."""
+    if word.tag not in ("VB", "VBP", "RP", "IN", "RB", "TO"):
+        return False
+    near = [tokens[k].tag for k in (word.i - 1, word.i + 1) if 0 <= k < len(tokens)]
+    ahead = [w.tag for w in tokens[word.i + 1 : word.i + 5] if w.tag not in ("HYPH", "JJ")]
+    return "HYPH" in near and bool(set(ahead[:2]) & NOUN_TAGS)
+
+
+def _is_state(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'last open'."""
+    return word.tag == "NN" and word.lower in words.STATES and word.i > 0 and tokens[word.i - 1].tag == "RB"
+
+
+def _is_predicate(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'how long was the crane idle': an adjective that was taken for the name's last noun."""
+    if word.tag != "NN" or word.dep not in ("attr", "acomp") or "adj" not in word.can or not _is_inverted(tokens, word):
+        return False
+    return lexicon.exact_kind(word.lower) is None and (word.i + 1 == len(tokens) or tokens[word.i + 1].tag in CLOSING)
+
+
+def _is_only_noun(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the hanger rack', 'the sink level': the dictionary knows a noun, and not what the word was taken for."""
+    needs = {"JJ": "adj", "JJR": "adj", "RB": "adv", "RBR": "adv", "VB": "verb", "VBP": "verb"}.get(word.tag)
+    if needs is None or "noun" not in word.can or needs in word.can or word.lower in COMPARING:
+        return False
+    return word.lemma == word.lower and word.lower not in BE and lexicon.property_of(word.lower) is None
+
+
+def _is_said_at_last(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'is the shelf over the sink level': a yes/no question with nothing else said; the last word is no thing."""
+    closes = word.i + 1 == len(tokens) or (tokens[word.i + 1].tag == "." and word.i + 2 == len(tokens))
+    if not closes or word.tag not in ("NN", "RB") or "adj" not in word.can or tokens[0].lower not in BE or word.i < 4:
+        return False
+    if any(w.tag in ("JJ", "VBN", "VBG", "CC") and w.dep not in ("amod", "compound") for w in tokens[1 : word.i]):
+        return False
+    behind = tokens[word.i - 1]
+    known = behind.tag in NOUN_TAGS and lexicon.exact_kind(behind.lower) is not None
+    return (
+        known and lexicon.exact_kind(word.lower) is None and lexicon.exact_kind(f"{behind.lower} {word.lower}") is None
+    )
+
+
+def _is_quality(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'pet-friendly' with no noun behind; 'to my right round or square'."""
+    after = [w.tag for w in tokens[word.i + 1 : word.i + 4]]
+    joined = word.tag in ("NN", "RB") and after[:1] == ["HYPH"] and after[1:2] in (["JJ"], ["VBN"], ["RB"])
+    if joined:
+        return after[2:] == [] or after[2] not in NOUN_TAGS
+    sided = word.i > 1 and tokens[word.i - 1].lower in ("left", "right") and tokens[word.i - 2].lower in ("my", "your")
+    return word.tag == "NN" and sided and lexicon.property_of(word.lower) is not None
+
+
+RULES: tuple[tuple[Callable[[tuple[Word, ...], Word], bool], str], ...] = (
+    (_is_only_noun, "NN"),
+    (_is_quality, "JJ"),
+    (_is_said_at_last, "JJ"),
+    (_is_name, "NNP"),
+    (_is_joined, "JJ"),
+    (_is_named, "NN"),
+    (_are_named, "NNS"),
+    (_is_predicate, "JJ"),
+    (_is_doing, "VBG"),
+    (_is_said_of, "JJR"),
+    (_is_done, "VB"),
+    (_is_when, "RB"),
+    (_is_state, "JJ"),
+    (_is_left_by_doing, "NN"),
+    (_is_nominal, "NN"),
+    (_is_no_verb, "NN"),
+    (_is_thing, "NN"),
+    (_is_container, "NN"),
+    (_is_short_is, "VBZ"),
+    (_is_third_person, "NNS"),
+    (_is_listed, "JJ"),
+    (_is_participle, "VBN"),
+)
+"""What is wrong, and the tag that is right; each sees what those before it put right."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from r4_ros.core.errors import Unavailable, UnsupportedQuestion
 from r4_ros.core.ports import Embedder
-from r4_ros.reasoner import lexicon, words
+from r4_ros.reasoner import lexicon, uses_words
 from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.uses_words import USES
 
@@ -39,9 +39,9 @@ def served(plan: Plan, embedder: Embedder | None = None) -> Served:
 
 
 def _known(plan: Plan, purpose: str) -> tuple[str, ...]:
-    serving = words.PURPOSES
+    serving = uses_words.PURPOSES
     if plan.form in (Form.LOCATE, Form.NAVIGATE) or "somewhere" in plan.question.casefold():
-        serving = words.PURPOSES | words.PLACES_FOR
+        serving = uses_words.PURPOSES | uses_words.PLACES_FOR
     certain = () if " the " in f" {purpose} " else purpose.split()
     return next((serving[w] for w in certain if w in serving), ())
 

@@ -107,3 +107,54 @@ apple = have a snack, eat fruit
 light switch = turn the light on or off
 """
 """kind = what it serves to do, one kind a line."""
+
+PURPOSES = {
+    "clean": ("mop", "broom", "vacuum cleaner", "sink", "paper towel"),
+    "sweep": ("broom", "vacuum cleaner"),
+    "wipe": ("paper towel", "towel", "tissue box"),
+    "dry": ("towel", "dryer", "hair drier"),
+    "heat": ("microwave", "stove", "oven", "kettle"),
+    "warm": ("microwave", "stove", "oven", "radiator"),
+    "boil": ("kettle", "stove"),
+    "bake": ("oven",),
+    "cut": ("knife", "scissors"),
+    "eat": ("banana", "apple", "orange", "broccoli", "carrot", "sandwich", "pizza", "donut", "cake", "hot dog"),
+    "snack": ("banana", "apple", "orange", "sandwich", "donut", "cake"),
+    "store": ("cabinet", "shelf", "drawer", "wardrobe", "box"),
+    "hang": ("coat rack", "wardrobe"),
+    "carry": ("bag", "backpack", "handbag", "suitcase", "box"),
+    "light": ("lamp",),
+    "type": ("keyboard", "laptop"),
+    "print": ("printer",),
+    "call": ("cell phone",),
+    "shower": ("shower",),
+    "bathe": ("bathtub", "shower"),
+    "nap": ("bed", "couch"),
+    "relax": ("couch", "armchair", "bed"),
+    "brush": ("toothbrush",),
+    "dispose": ("trash can",),
+    "discard": ("trash can",),
+    "cover": ("blanket",),
+    "play": ("piano", "guitar", "ball"),
+    "sit": ("chair", "couch", "stool", "bench", "armchair", "ottoman"),
+    "rest": ("couch", "bed", "chair", "armchair"),
+    "sleep": ("bed", "couch"),
+    "lie": ("bed", "couch"),
+    "cook": ("stove", "oven", "microwave"),
+    "drink": ("cup", "glass", "bottle", "wine glass"),
+    "write": ("desk", "table"),
+    "read": ("book", "magazine", "newspaper"),
+    "wash": ("sink",),
+    "throw": ("trash can",),
+    "watch": ("tv", "monitor"),
+}
+"""verb of a purpose -> kinds that serve it."""
+
+PLACES_FOR = {
+    "eat": ("dining table", "table"),
+    "work": ("desk", "table"),
+    "study": ("desk", "table"),
+    "put": ("table", "counter", "desk", "shelf"),
+    "place": ("table", "counter", "desk", "shelf"),
+}
+"""The same where a place is asked for ('where can I eat')."""

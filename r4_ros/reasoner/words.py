@@ -235,7 +235,9 @@ ROOMS = frozenset(
     vestibule stable""".split()
 )
 """Words that name a room or site alone or before 'room'; 'toilet' only before 'room'."""
-ROOM_KINDS = frozenset("toilet dining guest waiting storage living meeting conference utility bay church".split())
+ROOM_KINDS = frozenset(
+    "toilet dining guest waiting storage living meeting conference utility bay church reception library church".split()
+)
 """Those that don't say where a thing is, before it: 'toilet seat', 'conference table'."""
 
 COLORS = {
@@ -309,8 +311,46 @@ PROPERTIES = {
     "temperature": "temperature",
     "condition": "condition",
     "number plate": "text",
+    "genre": "type",
+    "breed": "type",
+    "species": "type",
+    "height": "size",
+    "width": "size",
+    "length": "size",
+    "depth": "size",
+    "weight": "other",
 }
 """noun that names a property -> what is asked."""
+
+TOLD_OF = {
+    "title": "text",
+    "label": "text",
+    "inscription": "text",
+    "caption": "text",
+    "name": "identity",
+    "nickname": "identity",
+    "profession": "identity",
+    "occupation": "identity",
+    "job": "identity",
+    "nationality": "identity",
+    "price": "other",
+    "cost": "other",
+    "age": "other",
+    "background": "other",
+    "hometown": "other",
+    "hobby": "other",
+    "birthday": "other",
+    "role": "other",
+    "email": "other",
+    "address": "other",
+    "salary": "other",
+    "flavor": "other",
+    "flavour": "other",
+}
+"""The same, where what it is of is named with it ('the title of the book')."""
+
+WRITING = frozenset("write engrave scratch carve inscribe print".split())
+"""What leaves a text on a thing."""
 
 TEXTS = frozenset("reg registration plate expiry title inscription slogan caption label serial".split())
 """What is read off a thing."""
@@ -323,54 +363,3 @@ UNKNOWABLE = frozenset(
     kind kinds type types sort sorts""".split()
 )
 """What no camera sees of somebody or something."""
-
-PURPOSES = {
-    "clean": ("mop", "broom", "vacuum cleaner", "sink", "paper towel"),
-    "sweep": ("broom", "vacuum cleaner"),
-    "wipe": ("paper towel", "towel", "tissue box"),
-    "dry": ("towel", "dryer", "hair drier"),
-    "heat": ("microwave", "stove", "oven", "kettle"),
-    "warm": ("microwave", "stove", "oven", "radiator"),
-    "boil": ("kettle", "stove"),
-    "bake": ("oven",),
-    "cut": ("knife", "scissors"),
-    "eat": ("banana", "apple", "orange", "broccoli", "carrot", "sandwich", "pizza", "donut", "cake", "hot dog"),
-    "snack": ("banana", "apple", "orange", "sandwich", "donut", "cake"),
-    "store": ("cabinet", "shelf", "drawer", "wardrobe", "box"),
-    "hang": ("coat rack", "wardrobe"),
-    "carry": ("bag", "backpack", "handbag", "suitcase", "box"),
-    "light": ("lamp",),
-    "type": ("keyboard", "laptop"),
-    "print": ("printer",),
-    "call": ("cell phone",),
-    "shower": ("shower",),
-    "bathe": ("bathtub", "shower"),
-    "nap": ("bed", "couch"),
-    "relax": ("couch", "armchair", "bed"),
-    "brush": ("toothbrush",),
-    "dispose": ("trash can",),
-    "discard": ("trash can",),
-    "cover": ("blanket",),
-    "play": ("piano", "guitar", "ball"),
-    "sit": ("chair", "couch", "stool", "bench", "armchair", "ottoman"),
-    "rest": ("couch", "bed", "chair", "armchair"),
-    "sleep": ("bed", "couch"),
-    "lie": ("bed", "couch"),
-    "cook": ("stove", "oven", "microwave"),
-    "drink": ("cup", "glass", "bottle", "wine glass"),
-    "write": ("desk", "table"),
-    "read": ("book", "magazine", "newspaper"),
-    "wash": ("sink",),
-    "throw": ("trash can",),
-    "watch": ("tv", "monitor"),
-}
-"""verb of a purpose -> kinds that serve it."""
-
-PLACES_FOR = {
-    "eat": ("dining table", "table"),
-    "work": ("desk", "table"),
-    "study": ("desk", "table"),
-    "put": ("table", "counter", "desk", "shelf"),
-    "place": ("table", "counter", "desk", "shelf"),
-}
-"""The same where a place is asked for ('where can I eat')."""

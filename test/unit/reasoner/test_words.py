@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from r4_ros.core.errors import UnsupportedQuestion
 from r4_ros.core.geometry import quat_from_yaw
 from r4_ros.core.model import NS_PER_S, Event, EventKind, Pose
-from r4_ros.reasoner import lexicon, moments, viewpoint, wording, words
+from r4_ros.reasoner import lexicon, moments, uses_words, viewpoint, wording
 from r4_ros.reasoner.keys import (
     EGO,
     ClockTime,
@@ -67,7 +67,7 @@ def test_same_kind(noun: str, label: str, same: bool | None) -> None:
 
 def test_every_kind_of_the_tables_is_known() -> None:
     narrow = {kind for kinds in (*lexicon.NARROWER.values(), *lexicon.STANDS_FOR.values()) for kind in kinds}
-    purposes = {kind for kinds in words.PURPOSES.values() for kind in kinds}
+    purposes = {kind for kinds in uses_words.PURPOSES.values() for kind in kinds}
     assert narrow | purposes <= set(lexicon.SYNONYMS)
 
 

@@ -1,0 +1,205 @@
+"""Places that questions tell in turns of their own: clock faces, parts of a room, what is under me, within reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from r4_ros.reasoner import lexicon
+from r4_ros.reasoner.asking import BE
+from r4_ros.reasoner.keys import Relation
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.spatial_words import (
+    ABSTRACT_ENDINGS,
+    AT_PARTS,
+    ATTACHING,
+    CLOCK,
+    CONCRETE,
+    DEPTHS,
+    FACES,
+    HOURS,
+    MANNER,
+    PARTS,
+    REACH_M,
+    SIDES,
+    STANCES,
+    TAKING,
+    UNITS_OF_LENGTH,
+    Words,
+)
+
+R = Relation
+
+
+@dataclass(frozen=True)
+class Place:
+    """A relation in words [start, end); its anchor is a noun phrase or the asker; ``other`` only for between."""
+
+    relation: Relation
+    start: int
+    end: int
+    anchor: NounPhrase | None = None
+    ego: bool = False
+    other: NounPhrase | None = None
+    subject: NounPhrase | None = None  # None: what the question asks about
+    negate: bool = False
+    reach_m: float = 0.0  # 'within 2 m of'; 0: none said
+    viewer: bool = False  # it says where the asker is
+
+
+def seen_from(reading: Reading) -> list[Place]:
+    """'from the sofa, what is ..', 'can you see the clock from the sofa': where the asker is."""
+    lowers = reading.lowers
+    sees = any(w.lemma == "see" for w in reading.words)
+    for i, word in enumerate(lowers[:-1]):
+        phrase = reading.phrase_at(i + 1) if word == "from" else None
+        opens = phrase is not None and i == 0 and lowers[phrase.end : phrase.end + 1] == (",",)
+        if phrase is not None and (opens or (sees and i > 2 and phrase.end >= len(lowers) - 1)):
+            return [Place(R.AT, i, phrase.end, anchor=phrase, viewer=True)]
+    return []
+
+
+def _turned_to(reading: Reading, i: int) -> list[Place]:
+    """'with my back to the door', 'with my feet to the window': what is behind an imagined asker, or before it."""
+    lowers = reading.lowers
+    part = lowers[i + 2] if lowers[i : i + 1] == ("with",) and lowers[i + 1 : i + 2] in (("my",), ("your",)) else ""
+    phrase = reading.phrase_at(i + 4) if part in ("back", "feet", "face", "head") and i + 4 < len(lowers) else None
+    if phrase is None or lowers[i + 3] not in ("to", "towards", "against"):
+        return []
+    if part == "back":
+        return [Place(R.BEHIND, i, phrase.end, ego=True, subject=phrase, viewer=True)]
+    return [Place(R.FACING, i, phrase.end, anchor=phrase, viewer=True)]
+
+
+def _diagonal(reading: Reading, i: int) -> list[Place]:
+    """'to my back right', 'on my front left side': two sides at once."""
+    lowers = reading.lowers
+    j = i + (lowers[i] in ("to", "on", "at", "in"))
+    if lowers[j : j + 1] not in (("my",), ("your",)):
+        return []
+    pair = lowers[j + 1 : j + 3]
+    depth = next((DEPTHS[w] for w in pair if w in DEPTHS), None)
+    side = next((SIDES[w] for w in pair if w in SIDES), None)
+    if depth is None or side is None:
+        return []
+    end = j + 3 + (lowers[j + 3 : j + 4] in (("side",), ("corner",)))
+    return [Place(relation, i, end, ego=True) for relation in (depth, side)]
+
+
+def _clock_face(reading: Reading, i: int) -> list[Place]:
+    """'at my 4 o'clock', 'in my three o'clock direction', 'at the 12 o'clock of the rack'."""
+    lowers = reading.lowers
+    j = i + (lowers[i] in ("at", "in", "on", "to"))
+    j += lowers[j : j + 1] in (("my",), ("your",), ("the",))
+    if j + 1 >= len(lowers) or lowers[j + 1] not in ("o'clock", "oclock"):
+        return []
+    of_me = lowers[j + 2 : j + 3] in (("from",), ("of",)) and set(lowers[j + 3 : j + 4]) & EGO_WORDS
+    if j == i and lowers[j - 1 : j] != ("my",) and not of_me:
+        return []
+    hour = int(lowers[j]) if lowers[j].isdecimal() and len(lowers[j]) < 3 else HOURS.get(lowers[j], 0)
+    if hour not in CLOCK:
+        return []
+    end = j + 2
+    end += lowers[end : end + 1] in (("direction",), ("position",))
+    if of_me:
+        return [Place(relation, i, end + 2, ego=True) for relation in CLOCK[hour]]
+    if lowers[end : end + 1] == ("of",) and end + 1 < len(lowers):
+        phrase = reading.phrase_at(end + 1)
+        if phrase is not None:
+            return [Place(relation, i, phrase.end, anchor=phrase) for relation in CLOCK[hour]]
+        end += 2 if lowers[end + 1] in EGO_WORDS else 0
+    elif lowers[j - 1] == "the" and lowers[i] != "the":
+        return [Place(relation, i, end, ego=True) for relation in CLOCK[hour]]
+    return [Place(relation, i, end, ego=True) for relation in CLOCK[hour]]
+
+
+def _within(reading: Reading, i: int) -> list[Place]:
+    """'within 2 m of the desk', 'less than a metre from me', 'within reach of the bath'."""
+    lowers = reading.lowers
+    j = i + 1 if lowers[i] in ("within", "inside") else i + 2 if lowers[i : i + 2] == ("less", "than") else i
+    if j == i or j >= len(lowers):
+        return []
+    reach, end = metres(lowers, j)
+    if not reach and "reach" in lowers[j : j + 3]:
+        reach, end = REACH_M, lowers.index("reach", j) + 1
+    if reach and lowers[i] == "within" and lowers[end : end + 1] not in (("of",), ("from",), ("to",)):
+        return [Place(R.NEAR, i, end, ego=True, reach_m=reach)]  # 'what is left of you within 1 m'
+    if not reach or lowers[end : end + 1] not in (("of",), ("from",), ("to",)):
+        return []
+    if lowers[end + 1 : end + 2] and lowers[end + 1] in EGO_WORDS:
+        return [Place(R.NEAR, i, end + 2, ego=True, reach_m=reach)]
+    phrase = reading.phrase_at(end + 1) if end + 1 < len(lowers) else None
+    return [] if phrase is None else [Place(R.NEAR, i, phrase.end, anchor=phrase, reach_m=reach)]
+
+
+def metres(lowers: Words, i: int) -> tuple[float, int]:
+    """The length at token i in metres and where it ends: '2 m', 'half a metre', 'three feet'; 0: there is none."""
+    if lowers[i : i + 1] == ("half",):
+        number, j = 0.5, i + 1 + (lowers[i + 1 : i + 2] in (("a",), ("of",)))
+        j += lowers[j : j + 1] == ("a",)
+    else:
+        word = lowers[i] if i < len(lowers) else ""
+        known = {"a": 1.0, "an": 1.0, "one": 1.0} | {w: float(n) for w, n in HOURS.items()}
+        plain = word.replace(".", "", 1)
+        number = float(word) if plain.isdecimal() and len(plain) < 7 else known.get(word, 0.0)
+        j = i + 1
+    unit = UNITS_OF_LENGTH.get(lowers[j], 0.0) if j < len(lowers) else 0.0
+    return (number * unit, j + 1) if unit else (0.0, i)
+
+
+def _under_asker(reading: Reading, i: int) -> list[Place]:
+    """'the chair I am sitting on', 'what am I leaning against': what is under me."""
+    words = reading.words
+    if reading.lowers[i] not in ("i", "you") or not any(w.lower in BE for w in words[max(0, i - 1) : i + 2]):
+        return []
+    verb = next((w for w in words[i + 1 : i + 4] if w.lemma in STANCES and w.tag in ("VBG", "VBN")), None)
+    if verb is None or reading.lowers[verb.i + 1 : verb.i + 2] not in (("on",), ("in",), ("against",), ("upon",)):
+        return []
+    behind = words[verb.i + 2] if verb.i + 2 < len(words) else None
+    ends = behind is None or behind.lower == "that"
+    if not ends and behind is not None and behind.tag not in (".", ",", "IN", "WDT", "VBZ", "CC", "RB", "VBP", "VBD"):
+        return []
+    return [Place(STANCES[verb.lemma], i, verb.i + 2, ego=True)]
+
+
+def _part(reading: Reading, i: int) -> list[Place]:
+    """'in the bottom left corner of the room', 'on the east side of the yard', 'onto the side of the bench'."""
+    lowers = reading.lowers
+    if lowers[i] not in AT_PARTS:
+        return []
+    of = next((k for k in range(i + 2, min(i + 7, len(lowers) - 1)) if lowers[k] == "of"), -1)
+    if of < 0 or lowers[of - 1] not in PARTS or lowers[i : of + 1] in TAKING:
+        return []
+    if any(reading.words[k].tag not in ("DT", "JJ", "JJS", "NN", "HYPH", "RB", "CC", "VBG") for k in range(i + 1, of)):
+        return []
+    if {"left", "right", "other", "far", "opposite"} & set(lowers[i:of]) and lowers[of - 1] == "side":
+        return []  # a side that has a name of its own
+    whole = reading.phrase_at(of + 1)
+    if whole is None or whole.start != of + 1 or is_abstract(whole.noun):
+        return []
+    return [Place(PARTS[lowers[of - 1]], i, whole.end, anchor=whole)]
+
+
+def _attached(reading: Reading, i: int) -> list[Place]:
+    """'clipped to the fence', 'screwed onto the wall', 'plugged into the socket'."""
+    word, lowers = reading.words[i], reading.lowers
+    if word.lemma not in ATTACHING or word.tag not in ("VBN", "VBD", "VBG"):
+        return []
+    if lowers[i + 1 : i + 2] not in (("to",), ("onto",), ("on",), ("into",), ("from",)):
+        return []
+    phrase = reading.phrase_at(i + 2) if i + 2 < len(lowers) else None
+    if phrase is None or phrase.start != i + 2 or phrase.noun in FACES | {"side", "end", "top"}:
+        return []
+    return [Place(R.ATTACHED_TO, i, phrase.end, anchor=phrase)]
+
+
+def is_abstract(noun: str) -> bool:
+    """Whether a noun names no thing or place: 'college', 'a conversation', 'good condition'."""
+    last = noun.split()[-1]
+    if lexicon.kind_of(noun) is not None or lexicon.is_room(noun) or last in CONCRETE:
+        return False
+    return last in MANNER or last.endswith(ABSTRACT_ENDINGS)
+
+
+READERS = (_turned_to, _diagonal, _clock_face, _within, _under_asker, _part, _attached)
+"""Each returns the places that its words at token i tell; none where they tell none."""
