@@ -18,7 +18,8 @@ HABITS = tuple(
     for said in (
         "as a rule|most of the time|more often than not|most often|usually|always|often|normally|generally|typically|"
         "regularly|habitually|frequently|customarily|mostly|tends to|tend to|ordinarily|commonly|routinely|by habit|"
-        "as usual|on the whole|in general|on a normal day|on a typical day|day to day|rarely|seldom|"
+        "as usual|usual for|normal for|typical for|on the whole|in general|on a normal day|on a typical day|"
+        "day to day|rarely|seldom|"
         "daily|nightly|weekly"
     ).split("|")
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from r4_ros.reasoner import lexicon, occasions
-from r4_ros.reasoner.asking import Ask
+from r4_ros.reasoner.asking import POSTURES, Ask
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
@@ -102,9 +102,9 @@ def predicate(
         if phrase is not None and (phrase.head != i or phrase.determiner or phrase.modifiers):
             continue
         last = i + 1 == end or reading.lowers[i + 1] in (",", "?", ".", "in", "on", "at") or i + 1 in masked
-        stranded = (
-            word in SWITCHES and i > 0 and reading.words[i - 1].tag == "VB" and reading.words[i - 1].lemma != "be"
-        )
+        before = reading.words[i - 1] if i else reading.words[i]
+        posed = before.lemma in POSTURES - {"set", "put", "keep"} and before.tag == "VBG"  # 'what am I sitting on'
+        stranded = word in SWITCHES and ((before.tag == "VB" and before.lemma != "be") or posed)
         if (word in SWITCHES and (not last or stranded)) or reading.lowers[i : i + 2] == ("made", "of"):
             continue
         found = lexicon.property_of(word)
@@ -116,6 +116,6 @@ def predicate(
 def _closes(reading: Reading, place: Place, begin: int, end: int, masked: frozenset[int]) -> bool:
     """Whether nothing but the relation is said: no verb or adjective is left over behind the target."""
     rest = [i for i in (*range(begin, place.start), *range(place.end, end)) if i not in masked]
-    content = ("NN", "NNS", "JJ", "VBN", "VBG", "VB", "VBD")
+    content = ("NN", "NNS", "JJ", "JJR", "VBN", "VBG", "VB", "VBD")
     placed = ("place", "locate", "stand", "sit", "lie", "hang", "mount", "put", "be", "stay", "keep", "leave", "store")
     return not any(reading.words[i].tag in content and reading.words[i].lemma not in placed for i in rest)

@@ -36,7 +36,7 @@ from r4_ros.reasoner.keys import (
 )
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.places import Place
-from r4_ros.reasoner.purposes import SERVING, purpose_at
+from r4_ros.reasoner.purposes import SERVING, purpose_at, restricts_use
 from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
 from r4_ros.reasoner.sketch import (
     ROBOT,
@@ -196,7 +196,7 @@ def _is_said_before(sketch: Sketch, place: Place) -> bool:
 def _in_purpose(sketch: Sketch, place: Place) -> bool:
     """'to keep drinks cold at a picnic': what the purpose says of places restricts nothing."""
     at = purpose_at(sketch) if sketch.target is None else -1
-    return 0 <= at < place.start and place.relation not in (Relation.IN, Relation.NEAR)
+    return 0 <= at < place.start and not restricts_use(place)
 
 
 def _is_loose(sketch: Sketch, place: Place) -> bool:
@@ -246,7 +246,8 @@ def _spatial(sketch: Sketch, place: Place) -> SpatialKey | None:
 def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> Superlative | None:
     for extreme in sketch.extremes:
         open_one = is_target and (extreme.phrase is None or (phrase is None and extreme.phrase.noun in SERVING))
-        if extreme.phrase is not phrase and not open_one:
+        loose = is_target and phrase is None and sketch.ask.asked is Asked.IDENTITY and extreme.by is By.OTHER
+        if extreme.phrase is not phrase and not (open_one or loose):
             continue
         reference = EGO if extreme.ego else None
         sketch.used.update(range(extreme.start, extreme.end))

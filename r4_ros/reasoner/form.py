@@ -183,7 +183,8 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     place = next((k for k in range(begin, min(begin + 4, end)) if reading.lowers[k] in ("place", "spot")), -1)
     if place >= 0 and {"first", "last"} & set(reading.lowers[begin:place]):
         return Ask(Form.LOCATE, begin, place + 1)  # 'last place you saw them'
-    if begin < end and lowers[0] in (*ORDINALS, "last") and one_that(reading, begin):
+    first = begin + (lowers[:1] == ("the",))
+    if first < end and reading.lowers[first] in (*ORDINALS, "last") and one_that(reading, first):
         return Ask(Form.IDENTIFY, begin, begin)
     lemmas = {reading.words[k].lemma for k in range(begin, end)}
     goal = _goal(reading, begin, end)

@@ -14,7 +14,7 @@ LENGTHS = frozenset(
 QUALITIES = {"old": Asked.OTHER, "heavy": Asked.OTHER, "loud": Asked.OTHER, "bright": Asked.OTHER}
 
 
-ARRANGING = frozenset("arrange organize organise tell know be have see find describe explain".split())
+ARRANGING = frozenset("turn switch arrange organize organise tell know be have see find describe explain".split())
 """Verbs of a how that no thing serves for."""
 
 
@@ -35,16 +35,16 @@ def _many(clause: Clause) -> Ask | None:
     if clause.at(1) == "many" and unit in UNITS:
         ago = clause.at(3) == "ago"
         return Ask(Form.WHEN if ago else Form.DURATION, start, start + 3 + ago)
-    if clause.at(1) == "many" and unit in LENGTHS and not _walks(clause):
+    if clause.at(1) == "many" and unit in LENGTHS and not (unit == "step" and _has_steps(clause)):
         return Ask(Form.DISTANCE, start, start + 3)
     if clause.has("than"):
         return Ask(Form.COMPARE, start, start + 2, Asked.NUMBER if clause.at(1) == "many" else Asked.OTHER)
     return Ask(Form.COUNT, start, start + 2)
 
 
-def _walks(clause: Clause) -> bool:
+def _has_steps(clause: Clause) -> bool:
     """'how many steps does the ladder have': parts of a thing, no way."""
-    return bool(clause.lemmas & {"have"}) or clause.has("there", "in", "on")
+    return clause.has("have", "there", "in", "on") and not clause.has("between", "from")
 
 
 def _far(clause: Clause) -> Ask | None:
@@ -63,7 +63,7 @@ def _long(clause: Clause) -> Ask | None:
         return Ask(Form.WHEN, start, start + 3)
     if clause.has("than"):
         return Ask(Form.COMPARE, start, start + 2, Asked.OTHER)
-    lasts = any(w.tag in ("VBD", "VBN", "VBG", "IN") for w in clause.words[3:])
+    lasts = any(w.tag in ("VBD", "VBN", "VBG", "IN") for w in clause.words[3:]) or clause.untimed[-1].tag == "JJ"
     size = clause.at(2) in BE and not lasts and not clause.lemmas & {"stay", "sit", "stand"}
     return Ask(Form.ATTRIBUTE, start, start + 2, Asked.SIZE) if size else Ask(Form.DURATION, start, start + 2)
 

@@ -22,6 +22,8 @@ from r4_ros.reasoner.asking import (
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.occasions import is_happening
 from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.spatial_words import PARTS
+from r4_ros.reasoner.superlative import COMPARATIVES
 
 COUNTED = frozenset("the what total is exact maximum minimum average approximate".split())
 BY_WHAT = (("next", "to"), ("close", "to"), ("front", "of"), ("top", "of"))
@@ -86,8 +88,10 @@ def _one_of(clause: Clause) -> Ask | None:
     if clause.at(1) != "of":
         return None
     these = clause.reading.phrase_at(start + 2)
-    if _is_placed(clause) and these is not None:
-        return Ask(Form.LOCATE, start, these.end)
+    part = these is not None and these.noun in PARTS and _is_stranded(clause)
+    if these is not None and (_is_placed(clause) or part):
+        whole = clause.reading.phrase_at(these.end + 1) if clause.at(these.end - start) == "of" else None
+        return Ask(Form.LOCATE, start, whole.end if whole is not None else these.end)
     return None if clause.has("or") else Ask(Form.IDENTIFY, start, start + 2)
 
 
@@ -117,7 +121,7 @@ def _when(clause: Clause) -> Ask | None:
 
 
 def _compare(clause: Clause) -> Ask | None:
-    compares = any(t.tag in ("JJR", "RBR") for t in clause.words) and clause.has("or")
+    compares = any(t.tag in ("JJR", "RBR") or t.lower in COMPARATIVES for t in clause.words) and clause.has("or")
     one = clause.at(1) in ("one", "ones")
     return Ask(Form.COMPARE, clause.start, clause.start + 1 + one, Asked.OTHER) if compares else None
 
@@ -139,7 +143,7 @@ def _state(clause: Clause) -> Ask | None:
     noun, head = _head(clause)
     if clause.at(1) in IS and clause.at(2) in ("wrong", "up") and clause.at(3) == "with":
         return Ask(Form.STATE, clause.start, clause.start + 4, Asked.CONDITION)  # 'what's wrong with the tap'
-    if head == "state":
+    if head == "state" or (head in ("condition", "shape") and _before(clause) == "in"):
         return Ask(Form.STATE, clause.start, noun + 1, Asked.CONDITION)
     said = clause.at(1) in IS and (clause.at(2), clause.at(3)) == ("the", "state")
     if not said:
@@ -299,7 +303,7 @@ def _property_at(reading: Reading, start: int, k: int, end: int) -> Ask | None:
         return Ask(Form.COUNT, start, k + 1 + of)
     if word in ("kind", "type", "sort") and following in words.PROPERTIES:
         return Ask(Form.ATTRIBUTE, start, k + 3, Asked(words.PROPERTIES[following]))
-    if word == "time" and lowers[k - 1] in ("latest", "last", "first", "exact"):
+    if word == "time" and lowers[k - 1] in ("latest", "earliest", "last", "first", "exact"):
         return Ask(Form.WHEN, start, k + 1)
     asked = words.PROPERTIES.get(word) or (words.TOLD_OF.get(word) if _is_told_of(reading, start, k) else None)
     if asked is None:

@@ -15,6 +15,7 @@ ASIDE = (("is", "it", "me", "or"), ("is", "it", "just", "me", "or"), ("am", "i",
 """What is said before a question and asks nothing."""
 
 
+AGAIN = (("was",), ("is",), ("are",), ("were",))
 NEGATED = frozenset("wo did do does has have had ca".split())
 
 
@@ -113,6 +114,8 @@ def _there(clause: Clause) -> Ask | None:
         return Ask(Form.EXISTS, start, start + 3)
     if clause.at(there + 1) == "of" and clause.at(there) == "any" and words.STATES.keys() & set(clause.lowers[there:]):
         return Ask(Form.VERIFY, start, start + 1)  # 'were any of the windows open'
+    if clause.at(there) == "any" and there > 1 and clause.at(there - 1) not in ("there", "have", "see", "got", "has"):
+        return None  # 'did it get any warmer'
     opens = there == 1 and reading.words[start + 1].tag in ("EX", "PRP$", "RB", "DT")
     if not opens and clause.at(there) != "any":
         return None
@@ -181,7 +184,8 @@ def choices_of(reading: Reading, start: int, end: int) -> tuple[tuple[str, ...],
     state = lowers[at + 1] in words.STATES or lowers[at + 1] in ("up", "down") if at + 2 < end else False
     if state and reading.words[at + 2].tag in ("TO", "IN"):
         end = at + 2  # 'up or down to my left'
-    right = reading.said(at + 1, end)
+    again = at + 1 if reading.lowers[at + 1 : at + 2] not in AGAIN else at + 3  # '.. or was it by the lift'
+    right = reading.said(again, end)
     size = max(1, min(end - at - 1, at - start - 1))
     phrase = reading.phrase_at(at - 1)
     left_start = phrase.start if phrase is not None and reading.phrase_at(at + 1) is not None else at - min(size, 1)

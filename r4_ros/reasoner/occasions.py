@@ -34,7 +34,7 @@ HAPPENINGS = VISITS | frozenset(
     feeding wash bath nap sleep phone-call knock ring bell cut whistle gong siren buzzer bang""".split()
 )
 """Nouns of what happens at a time."""
-EVENTFUL = ("tion", "ment", "ival", "livery")
+EVENTFUL = ("tion", "sion", "ment", "ival", "livery")
 EVENT_WORDS: dict[str, EventName] = {
     "move": "moved",
     "shift": "moved",

@@ -113,7 +113,8 @@ def _asks(reading: Reading, begin: int, k: int) -> bool:
     if reading.lowers[k] not in WH:
         return False
     told = reading.lowers[k] != "when" or any(w.lemma in RESOLVING for w in reading.words[begin:k])
-    return told or reading.lowers[k - 1] in (",", ":", "-") or reading.lowers[begin] not in FIRSTS
+    opens = FIRSTS & set(reading.lowers[max(0, begin - 1) : begin + 2])  # 'first thing you saw when ..'
+    return told or reading.lowers[k - 1] in (",", ":", "-") or not opens
 
 
 def _imperative(reading: Reading, i: int) -> bool:

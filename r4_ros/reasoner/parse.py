@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -122,9 +122,23 @@ def language() -> Any:
 
 @lru_cache(maxsize=4096)
 def classes(word: str) -> frozenset[str]:
-    """What a word may be by the dictionary (WordNet's words, as the lemmatizer has them): noun, verb, adj, adv."""
+    """What a word may be by the dictionary (WordNet's words, as the lemmatizer has them): noun, verb, adj, adv.
+
+    'comparative' where it may be the comparative of an adjective.
+    """
     index = language().get_pipe("lemmatizer").lookups.get_table("lemma_index")
-    return frozenset(kind for kind in ("noun", "verb", "adj", "adv") if word in index.get(kind, ()))
+    kinds = [kind for kind in ("noun", "verb", "adj", "adv") if word in index.get(kind, ())]
+    stems: tuple[str, ...] = (word[:-2], word[:-1]) if word.endswith("er") else ()  # shorter, larger
+    stems += (f"{word[:-3]}y",) if word.endswith("ier") else ()  # tidier
+    stems += (word[:-3],) if word.endswith("er") and word[-3:-2] == word[-4:-3] else ()  # bigger
+    return frozenset([*kinds, *(["comparative"] if any(s in index.get("adj", ()) for s in stems) else [])])
+
+
+def _base(word: Word) -> str:
+    """'stand' of a 'standing' that the parser took for a noun."""
+    stem = word.lower[:-3]
+    bases = (stem, f"{stem}e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem)
+    return next((b for b in bases if "verb" in classes(b)), word.lemma)
 
 
 def clean(text: str) -> str:
@@ -141,6 +155,7 @@ def clean(text: str) -> str:
         raise UnsupportedQuestion("there is no question")
     if len(text) > MAX_CHARACTERS:
         raise UnsupportedQuestion(f"the question is longer than {MAX_CHARACTERS} characters")
+    text = re.sub(r"(?<=[a-z]),(?=[A-Za-z])", ", ", text)
     return re.sub(r"\b\w+\b", lambda m: SPELLING.get(m.group().lower(), m.group()), text)
 
 
@@ -161,5 +176,6 @@ def read(text: str) -> Reading:
     tokens = mended(
         tuple(Word(t.i, t.text, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i, classes(t.lower_)) for t in doc)
     )
+    tokens = tuple(replace(w, lemma=_base(w)) if w.tag == "VBG" and w.lemma == w.lower else w for w in tokens)
     lowers = tuple(w.lower for w in tokens)
     return Reading(text, tokens, tuple(noun_phrases(tokens)), lowers)

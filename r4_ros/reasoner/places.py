@@ -14,6 +14,7 @@ from r4_ros.reasoner.spatial_words import (
     AT_PARTS,
     ATTACHING,
     CLOCK,
+    CLOTHES,
     CONCRETE,
     DEPTHS,
     FACES,
@@ -191,6 +192,13 @@ def _attached(reading: Reading, i: int) -> list[Place]:
     if phrase is None or phrase.start != i + 2 or phrase.noun in FACES | {"side", "end", "top"}:
         return []
     return [Place(R.ATTACHED_TO, i, phrase.end, anchor=phrase)]
+
+
+def is_worn(reading: Reading, relation: Relation, i: int, phrase: NounPhrase) -> bool:
+    """'the man in the orange overalls': what he wears is no place."""
+    who = reading.phrase_at(i - 1) if i else None
+    worn = relation is R.IN and phrase.noun.split()[-1] in CLOTHES
+    return worn and who is not None and lexicon.kind_of(who.noun) in ("person", None)
 
 
 def is_abstract(noun: str) -> bool:

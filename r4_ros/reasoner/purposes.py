@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import uses_words
-from r4_ros.reasoner.keys import Form
+from r4_ros.reasoner import lexicon, uses_words
+from r4_ros.reasoner.keys import Form, Relation
+from r4_ros.reasoner.places import Place
 from r4_ros.reasoner.sketch import Sketch
 
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
@@ -50,6 +51,13 @@ def purpose_at(sketch: Sketch) -> int:
         if tokens[k].tag == "VB" and tokens[k].lemma not in plain and not perfect:
             return k
     return -1
+
+
+def restricts_use(place: Place) -> bool:
+    """Whether a place within a purpose says where to look, 'in the kitchen', and not what is done, 'in the mirror'."""
+    if place.relation is Relation.NEAR:
+        return True
+    return place.relation is Relation.IN and (place.anchor is None or lexicon.is_room(place.anchor.noun))
 
 
 def wanted(sketch: Sketch) -> int:

@@ -83,6 +83,15 @@ def _time(reading: Reading, i: int) -> Found | None:
     return None
 
 
+def _first_to(reading: Reading, i: int) -> Found | None:
+    """'who was the first to sit down'."""
+    acts = i + 2 < len(reading.words) and reading.words[i + 2].tag == "VB"
+    found = _op(reading.lowers[i]) if acts and reading.lowers[i + 1] == "to" else None
+    return (
+        None if found is None else (TemporalKey(op=found[0], arg=reading.said(i + 2, i + 3), rank=found[1]), i, i + 1)
+    )
+
+
 def _looked(reading: Reading, i: int) -> Found | None:
     """'last you looked', 'last I checked', 'the earliest you saw him', 'the last one'."""
     lowers = reading.lowers
@@ -118,4 +127,4 @@ def _adverb(reading: Reading, i: int) -> Found | None:
     return TemporalKey(op=op, arg=reading.said(i + 1, i + 2) if verbal else "", rank=rank), i, i + 1
 
 
-READERS = (_most_recent, _last_few, _one_that, _time, _looked, _adverb)
+READERS = (_most_recent, _last_few, _time, _one_that, _first_to, _looked, _adverb)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from r4_ros.reasoner import lexicon, phrases, spatial_words, superlative
 from r4_ros.reasoner.claims import predicate
-from r4_ros.reasoner.keys import Asked, Attribute, Form, Relation, SemanticKey
+from r4_ros.reasoner.keys import Asked, Attribute, Form, SemanticKey
 from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.purposes import purpose_at
+from r4_ros.reasoner.purposes import purpose_at, restricts_use
 from r4_ros.reasoner.sketch import Sketch
 from r4_ros.reasoner.target import EXCLUDING
 
@@ -79,12 +79,21 @@ def _excluded(sketch: Sketch) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _belongs(sketch: Sketch, i: int) -> bool:
+    """Whether 'with', 'of', 'that has' or, before clothes, 'in' stands at token i."""
+    lowers = sketch.reading.lowers
+    if lowers[i : i + 1] in (("with",), ("without",), ("of",)) or lowers[i : i + 2] in HAVING:
+        return True
+    worn = sketch.reading.phrase_at(i + 1) if lowers[i : i + 1] == ("in",) and i + 1 < len(lowers) else None
+    return worn is not None and worn.noun.split()[-1] in spatial_words.CLOTHES
+
+
 def _possessions(sketch: Sketch, phrase: NounPhrase) -> list[Attribute]:
     """'the pillow with a face', 'a cup of coffee': properties that only a description can confirm."""
     lowers = sketch.reading.lowers
     found = []
     end = phrase.end
-    while lowers[end : end + 1] in (("with",), ("without",), ("of",)) or lowers[end : end + 2] in HAVING:
+    while _belongs(sketch, end):
         noun = sketch.reading.phrase_at(end + 1 + (lowers[end : end + 2] in HAVING))
         if noun is None or lexicon.is_room(noun.noun) or any(p.start == end for p in sketch.places):
             break
@@ -100,9 +109,7 @@ def _purpose(sketch: Sketch) -> str:
     at = purpose_at(sketch)
     if at < 0:
         return ""
-    end = min(
-        [p.start for p in sketch.places if p.start > at and p.relation in (Relation.IN, Relation.NEAR)] or [sketch.end]
-    )
+    end = min([p.start for p in sketch.places if p.start > at and restricts_use(p)] or [sketch.end])
     comma = next((k for k in range(at, end) if sketch.reading.lowers[k] == ","), end)
     sketch.used.update(range(at, comma))
     return sketch.reading.said(at, comma)

@@ -24,6 +24,7 @@ def signature(plan: Plan) -> Signature:
     others = [k.arg for k in target.temporal if k is not when and k.arg]
     happened = plan.event is not None or (plan.claim is not None and plan.claim.event is not None)
     happened = happened and (plan.past or "missing" not in plan.question.casefold())
+    happened = happened and not set(_kinds(plan)) <= {"appeared"}  # to come is no change of a thing
     op = temporal.labelled(when).value if when is not None else "change" if happened else "none"
     if "changed" in _kinds(plan) and op not in ("first", "last", "nth", "since"):
         op = "change"
@@ -51,7 +52,8 @@ def _target(plan: Plan) -> str:
         return ""
     if semantic.text in OPEN:
         return ""
-    both = [n for n in others if f"{semantic.text} and {n}" in plan.question.casefold()]
+    said = plan.question.casefold().replace(" the ", " ")
+    both = [n for n in others if f"{semantic.text} and {n}" in said or f"{semantic.text}s and {n}" in said]
     return " and ".join([semantic.text, *semantic.also, *both])
 
 

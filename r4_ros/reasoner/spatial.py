@@ -8,7 +8,7 @@ from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.places import READERS, Place, is_abstract, seen_from
+from r4_ros.reasoner.places import READERS, Place, is_abstract, is_worn, seen_from
 from r4_ros.reasoner.spatial_words import (
     ABILITIES,
     ABSTRACTLY_ON,
@@ -110,6 +110,8 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
     if lowers[i] == "in" and phrase.noun in ("front", "direction"):
         return None
     if lowers[i] in ("in", "on", "at", "by", "under", "into", "through") and is_abstract(phrase.noun):
+        return None
+    if is_worn(reading, relation, i, phrase):
         return None
     if relation is R.THROUGH and lowers[i] == "out" and lexicon.kind_of(phrase.noun) not in ("window", "door"):
         return None
@@ -240,11 +242,18 @@ def _is_part(part: NounPhrase, whole: NounPhrase) -> bool:
     if lexicon.is_room(whole.noun):
         return lexicon.kind_of(part.noun) is not None
     last = part.noun.split()[-1]
+    if whole.noun in EVERYWHERE:
+        return False
     return whole.definite and not whole.proper and last not in PARTITIVE and not is_abstract(part.noun)
 
 
 def _seats(reading: Reading) -> bool:
     return any(lexicon.kind_of(p.noun) in lexicon.kinds_within("seat") for p in reading.phrases)
+
+
+def _end(reading: Reading) -> int:
+    """Where the closing mark stands."""
+    return len(reading.words) - (reading.words[-1].tag == ".")
 
 
 def _rooms(reading: Reading, masked: frozenset[int], read: frozenset[int]) -> list[Place]:
@@ -261,6 +270,9 @@ def _rooms(reading: Reading, masked: frozenset[int], read: frozenset[int]) -> li
         subject = lexicon.is_room(phrase.noun) or (
             kind not in (None, "person") and reading.words[phrase.head].dep == "nsubj"
         )
+        ends = have >= 0 and have + 1 in (len(reading.words), _end(reading))
+        ends = ends and kind is None and not phrase.proper and phrase.noun not in EVERYWHERE
+        subject = subject or (ends and reading.words[phrase.head].dep == "nsubj")
         compares = "same" in reading.lowers[have : have + 3]
         if holds and subject and have >= 0 and not compares and reading.words[have].tag in ("VB", "VBP"):
             relation = R.AROUND if kind in SAT_AT and _seats(reading) else R.IN

@@ -70,6 +70,12 @@ ATTACHING = frozenset(
 """Verbs of what holds on by itself; 'to' or 'onto' follows."""
 STANCES = {"sit": R.UNDER, "stand": R.UNDER, "lie": R.UNDER, "lean": R.AGAINST, "kneel": R.UNDER}
 """'the chair I am sitting on' is under me."""
+CLOTHES = frozenset(
+    """overall overalls jacket coat shirt t-shirt dress apron uniform vest suit hat cap jumper sweater hoodie trousers
+    jeans scarf gloves boots robe pyjamas skirt blouse cardigan overcoat raincoat waistcoat tie glasses black white red
+    blue green""".split()
+)
+"""What somebody is 'in'."""
 COUNTED_FROM = frozenset("left right top bottom front back".split())
 SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
 DEPTHS = {"back": R.BEHIND, "rear": R.BEHIND, "front": R.IN_FRONT_OF}

@@ -87,13 +87,16 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
         ):
             kind = By.OTHER, "max"
         if kind is None and word.lower in ("most", "fewest") and word.tag == "JJS" and _counts(reading, i):
-            kind = By.OTHER, "max" if word.lower == "most" else "min"  # 'which shelf has the most jars'
+            direction: Literal["min", "max"] = "max" if word.lower == "most" else "min"
+            found.append(Extreme(By.OTHER, direction, i, i + 1, None))  # 'which shelf has the most jars'
+            continue
         graded = word.lower in ("most", "least") and i + 1 < len(reading.words)
         graded = graded and reading.words[i + 1].tag in ("JJ", "VBN", "RB")
         if kind is None and graded and reading.lowers[i + 1] not in ("likely", "recent", "common"):
             by = By.PRICE if reading.lowers[i + 1] in ("expensive", "costly") else By.OTHER
             kind = by, "max" if word.lower == "most" else "min"  # 'the most crowded'
-        if kind is not None:
+        spans = i > 0 and reading.lowers[i - 1] in ("from", "to") and {"from", "to"} <= set(reading.lowers)
+        if kind is not None and not spans:  # not 'rank them from emptiest to fullest'
             found.append(_extreme(reading, i, *kind))
         ordinal = _ordinal(reading, i)
         if ordinal is not None:
@@ -157,6 +160,9 @@ def _ordinal(reading: Reading, i: int) -> Extreme | None:
     tail = lowers[phrase.end : phrase.end + 3]
     if tail[:2] == ("from", "the") and tail[2:] in (("left",), ("right",), ("top",), ("bottom",)):
         return Extreme(By.ORDER, "min", i, phrase.end + 3, phrase, side=tail[2], rank=rank)
+    origin = reading.phrase_at(phrase.end + 1) if tail[:1] == ("from",) and phrase.end + 1 < len(lowers) else None
+    if origin is not None and origin.definite and phrase.definite:  # 'the second pillar from the entrance'
+        return Extreme(By.ORDER, "min", i, origin.end, phrase, origin, rank=rank)
     if rank == 1 and phrase.noun in ("object", "thing", "item"):
         return Extreme(By.DISTANCE, "min", i, i + 1, phrase, ego=True)
     return None

@@ -10,6 +10,7 @@ from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.purposes import AIMS, SERVING, purpose_at, served, wanted
 from r4_ros.reasoner.sketch import Sketch
+from r4_ros.reasoner.spatial_words import UNITS_OF_LENGTH
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
 EXCLUDING = tuple(
@@ -21,7 +22,9 @@ EXCLUDING = tuple(
 )
 LEADING = frozenset("take guide lead navigate escort drive walk show".split())
 PRONOUNS = frozenset("it they them that those".split())
-EXPLETIVE = frozenset("possible safe ok okay easy true likely necessary allowed fine better".split())
+EXPLETIVE = frozenset(
+    "usual normal typical common possible safe ok okay easy true likely necessary allowed fine better".split()
+)
 """'is it possible to open a window': 'it' stands for nothing."""
 MEASURES = frozenset("sign trace kind type sort piece pair lot number amount bunch bit set variety sheet".split())
 ABSTRACT = frozenset(
@@ -36,6 +39,8 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         return _antecedent(sketch, set())
     if _of_asker(sketch):
         return None
+    if (owner := _told_of(sketch)) is not None:
+        return owner
     if _of_pronoun(sketch):
         return _antecedent(sketch, _taken(sketch))
     picked = next((e.phrase for e in sketch.extremes if ask.end <= e.start and _is_picked_from(sketch, e.phrase)), None)
@@ -73,6 +78,8 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         ]
     if not candidates and ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
         candidates = [p for p in sketch.reading.phrases if p.start >= ask.end and p.start not in sketch.masked]
+    if ask.form is Form.DISTANCE and (near := _from_it(sketch)) is not None:
+        return near
     typed = _typed(sketch, candidates)
     if typed is not None:
         return typed
@@ -98,6 +105,15 @@ def _gotten(sketch: Sketch, purpose: int) -> NounPhrase | None:
         return named
     put = lowers[purpose + 1 : purpose + 2] in (("them",), ("it",), ("these",)) and sketch.ask.start > 0
     return _antecedent(sketch, _taken(sketch)) if put else None
+
+
+def _told_of(sketch: Sketch) -> NounPhrase | None:
+    """'what is Tom's nickname': Tom, where the property has been read as what is asked."""
+    ask = sketch.ask
+    said = sketch.reading.phrase_at(ask.end - 1) if ask.form is Form.ATTRIBUTE and ask.end else None
+    if said is None or not said.owner or said.head != ask.end - 1:
+        return None
+    return NounPhrase(said.start, ask.end, said.start, said.owner, proper=True, determiner=said.determiner)
 
 
 def _is_picked_from(sketch: Sketch, phrase: NounPhrase | None) -> bool:
@@ -157,12 +173,20 @@ def _acts(sketch: Sketch, phrase: NounPhrase) -> bool:
     return sketch.reading.words[phrase.head].dep in ("dobj", "nsubj", "nsubjpass") and not phrase.room
 
 
+def _from_it(sketch: Sketch) -> NounPhrase | None:
+    """'how many paces is it from the kiosk to the gate', 'how many steps from the desk to the door': the first end."""
+    lowers, end = sketch.reading.lowers, sketch.ask.end
+    at = end + 2 * (lowers[end + 1 : end + 2] == ("it",))
+    named = sketch.reading.phrase_at(at + 1) if lowers[at : at + 1] == ("from",) and at + 1 < len(lowers) else None
+    return named if named is not None and lowers[named.end : named.end + 1] == ("to",) else None
+
+
 def _typed(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
     """'what type of plant is kale': what is told of is behind the verb."""
     if sketch.ask.asked is not Asked.TYPE or len(candidates) < 2:
         return None
     first, second = candidates[:2]
-    directly = first.start == sketch.ask.end and second.start == first.end + 1
+    directly = first.start == sketch.ask.end and second.start == first.end + 1 and second.noun != "one"
     return second if directly and sketch.reading.lowers[first.end] in asking.BE else None
 
 
@@ -258,6 +282,9 @@ def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
 def reading_of_whose(sketch: Sketch) -> bool:
     """'the shoes under the bench, whose are they': asked of what was named before."""
     ask, lowers = sketch.ask, sketch.reading.lowers
+    own = sketch.reading.phrase_at(ask.start + 1) if ask.start + 1 < len(lowers) else None
+    if own is not None and own.head > ask.start and own.start <= ask.start + 1:
+        return False  # 'over by the window, whose bag is that'
     return ask.start > 0 and lowers[ask.start] == "whose" and bool(PRONOUNS & set(lowers[ask.start : sketch.end]))
 
 
@@ -277,7 +304,8 @@ def _is_measured_to(sketch: Sketch, phrase: NounPhrase) -> bool:
     if before[-1:] and before[-1] in superlative.COMPARATIVES:
         return True
     to = before[-1:] in (("to",), ("from",)) and before[:1] and before[0] in superlative.COMPARATIVES
-    return bool(to) or lexicon.is_anything(phrase.noun) or phrase.noun == "one"
+    which = sketch.reading.lowers[sketch.ask.start : sketch.ask.start + 1] in (("which",), ("what",))
+    return bool(to) or phrase.noun == "one" or (which and lexicon.is_anything(phrase.noun))
 
 
 def _is_whole(sketch: Sketch, phrase: NounPhrase) -> bool:
@@ -303,6 +331,8 @@ def _predicate_noun(sketch: Sketch) -> bool:
     phrase = sketch.reading.phrase_at(i) if i < sketch.end else None
     if phrase is None or phrase.start != i or lowers[i - 1 : i] == ("did",):
         return False
+    if phrase.noun in UNITS_OF_LENGTH:
+        return False  # 'what is two metres in front of you'
     if phrase.end - phrase.start == 1 and lexicon.property_of(phrase.noun) is not None:
         return False  # 'what is silver and to my left'
     words, j = sketch.reading.words, phrase.end

@@ -14,7 +14,7 @@ from r4_ros.reasoner.occasions import ORDINALS, event_word, is_happening, sighti
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
-QUESTION = frozenset("what where who which how did was were is are".split())
+QUESTION = frozenset("what where who which how did was were is are had has have do does can could".split())
 POSING = frozenset("stand be look see know show say use".split())
 """'as they stood', 'as you know': how, not when."""
 BE = frozenset("is are was were be been 's 're".split())
@@ -202,6 +202,7 @@ def _clause(reading: Reading, i: int) -> Mention | None:
         start = i - 1
     if reading.lowers[begin] == "now" and op is TemporalOp.BEFORE:
         return None  # 'before now, when was it last open'
+    start = _counted_to(reading, start)
     moment = clock(reading, begin)
     arg = reading.said(begin, end)
     if moment is not None and not _counts_things(reading, moment[1]):
@@ -209,6 +210,18 @@ def _clause(reading: Reading, i: int) -> Mention | None:
     happened = next((e for k in range(begin, end) if (e := event_word(reading, k)) is not None), None)
     seen = sighting(reading, begin, end)
     return Mention(TemporalKey(op=op, arg=arg), start, end, begin, happened, seen)
+
+
+def _counted_to(reading: Reading, i: int) -> int:
+    """'ten minutes (before the gong)', 'in the hour (after lunch)': where the amount of time begins."""
+    if i and unit_of(reading.lowers[i - 1]) and reading.lowers[i - 3 : i - 1] in (("in", "the"), ("within", "the")):
+        return i - 3
+    for k in range(max(0, i - 4), i):
+        amount = quantity(reading, k)
+        if amount is not None and amount[1] == i:
+            lead = k - (reading.lowers[k - 1 : k] == ("the",))
+            return lead - (reading.lowers[lead - 1 : lead] in (("in",), ("for",), ("within",)))
+    return i
 
 
 def _commands(reading: Reading) -> bool:
@@ -272,10 +285,11 @@ def _simple(reading: Reading, i: int) -> Mention | None:
         if lowers[i : i + len(phrase)] == phrase:
             return Mention(TemporalKey(op=TemporalOp.NOW), i, i + len(phrase))
     bare = lowers[i + 1 : i + 2] in ((), ("?",), (".",), ("!",))
-    if (word == "before" and bare) or (word == "originally" and lowers[i + 1 : i + 2] != ("from",)):
+    formerly = word == "previously" or (word == "originally" and lowers[i + 1 : i + 2] != ("from",))
+    if (word == "before" and bare) or formerly:
         event = EventKey(kinds=("moved", "disappeared"))
         return Mention(TemporalKey(op=TemporalOp.BEFORE, arg="it was moved or taken", event=event), i, i + 1)
-    if lowers[i : i + 2] in (("most", "recently"), ("most", "recent")) or word in ("lately", "previously"):
+    if lowers[i : i + 2] in (("most", "recently"), ("most", "recent")) or word == "lately":
         return Mention(TemporalKey(op=TemporalOp.LAST), i, i + (2 if word == "most" else 1))
     if word == "since" and lowers[i + 1 : i + 2] in ((), ("?",), (".",), (",",), ("then",)):
         return Mention(TemporalKey(op=TemporalOp.SINCE, arg=reading.said(i + 1, i + 2)), i, min(i + 2, len(lowers)))

@@ -20,7 +20,7 @@ from r4_ros.reasoner.calendar_words import (
 )
 from r4_ros.reasoner.clocktime import quantity
 from r4_ros.reasoner.keys import TemporalKey, TemporalOp
-from r4_ros.reasoner.occasions import is_happening
+from r4_ros.reasoner.occasions import ORDINALS, is_happening
 from r4_ros.reasoner.parse import Reading
 
 LONG = frozenset(
@@ -115,6 +115,12 @@ def _between(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     if joint is None:
         return None
     at = next((k for k in range(i + 2, min(i + 12, len(lowers))) if lowers[k] in joint), -1)
+    ordinals = [k for k in range(i + 1, min(i + 6, len(lowers))) if lowers[k] in ORDINALS or lowers[k] == "last"]
+    both = len(ordinals) == 2 and lowers[ordinals[1] - 1] in ("and", "the", "your", "my")
+    if lowers[i] == "between" and both:  # 'between your first and second rounds'
+        named = reading.phrase_at(ordinals[1])
+        if named is not None and (is_happening(named.noun) or named.noun == "time"):
+            return TemporalOp.BETWEEN, named.end
     first, second = reading.phrase_at(i + 1), reading.phrase_at(at + 1) if 0 < at < len(lowers) - 1 else None
     if first is None:
         return None

@@ -16,8 +16,10 @@ MEASURED = frozenset("nearest closest next close near nearer farthest furthest a
 BE = frozenset("is are was were be been 's 're".split())
 CLOSING = frozenset(". , : IN TO RB RP WRB".split())
 COMPARING = frozenset("nearer closer farther further taller shorter bigger larger smaller higher lower wider".split())
+NAMING = frozenset("what where who which whose".split())
+"""Words whose questions need nothing said of their subject ('where is the coffee table')."""
 UNCHANGED = frozenset(
-    "put set shut cut hit let cast split spread bet burst cost hurt quit read rid shed upset run come become".split()
+    "put set shut cut hit let cast split spread bet burst cost hurt quit read rid upset run come become".split()
 )
 """Verbs whose participle is their plain form."""
 DOING = frozenset("did does do would could can will should might".split())
@@ -67,6 +69,8 @@ def _is_nominal(tokens: tuple[Word, ...], word: Word) -> bool:
         return False
     if word.tag == "JJR" and tokens[min(word.i + 1, len(tokens) - 1)].lower in ("of", "one"):
         return False  # 'the smaller of the two'
+    if word.tag == "JJR" and tokens[word.i - 1].lower in ("any", "much"):
+        return False  # 'did it get any warmer'
     return word.i + 1 == len(tokens) or tokens[word.i + 1].tag not in MODIFIER_TAGS
 
 
@@ -119,7 +123,9 @@ def _is_said_of(tokens: tuple[Word, ...], word: Word) -> bool:
     """'is the stool nearer to me': a comparative that was taken for a noun."""
     of = word.i + 1 < len(tokens) and tokens[word.i + 1].lower == "of"
     behind = bool(word.i) and tokens[word.i - 1].tag in NOUN_TAGS
-    return word.tag == "NN" and word.lower in COMPARING and (behind or of)
+    grown = word.i > 1 and any(w.lemma in ("get", "grow", "become") for w in tokens[word.i - 2 : word.i])
+    compared = (word.lower in COMPARING and (behind or of)) or ("comparative" in word.can and grown)
+    return word.tag == "NN" and compared
 
 
 def _is_when(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -233,7 +239,9 @@ def _is_state(tokens: tuple[Word, ...], word: Word) -> bool:
 
 def _is_predicate(tokens: tuple[Word, ...], word: Word) -> bool:
     """'how long was the crane idle': an adjective that was taken for the name's last noun."""
-    if word.tag != "NN" or word.dep not in ("attr", "acomp") or "adj" not in word.can or not _is_inverted(tokens, word):
+    if word.tag != "NN" or "adj" not in word.can or not _is_inverted(tokens, word):
+        return False
+    if word.dep not in ("attr", "acomp") and (tokens[0].lower in NAMING or word.dep not in ("nsubj", "ROOT")):
         return False
     return lexicon.exact_kind(word.lower) is None and (word.i + 1 == len(tokens) or tokens[word.i + 1].tag in CLOSING)
 
@@ -270,8 +278,18 @@ def _is_quality(tokens: tuple[Word, ...], word: Word) -> bool:
     return word.tag == "NN" and sided and lexicon.property_of(word.lower) is not None
 
 
+def _is_one(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the one with the broken handle'."""
+    stands = word.lower == "one" and word.tag == "CD" and word.i > 0 and tokens[word.i - 1].tag in ("DT", "JJ", "WDT")
+    after = tokens[word.i + 1] if word.i + 1 < len(tokens) else None
+    return stands and (
+        after is None or (after.tag in ("IN", ".", ",", "VBZ", "VBD", "WDT", "RB") and after.lower != "of")
+    )
+
+
 RULES: tuple[tuple[Callable[[tuple[Word, ...], Word], bool], str], ...] = (
     (_is_only_noun, "NN"),
+    (_is_one, "NN"),
     (_is_quality, "JJ"),
     (_is_said_at_last, "JJ"),
     (_is_name, "NNP"),

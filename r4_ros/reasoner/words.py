@@ -103,6 +103,7 @@ pizza =
 donut = doughnut
 cake =
 hot dog =
+ice cream =
 scissors = pair of scissors
 teddy bear = teddy
 hair drier = hair dryer, hairdryer, blow dryer

@@ -241,7 +241,8 @@ def compact(made: Plan) -> dict[str, object]:
     }
 
 
-CASES = [parsed(line) for line in TABLE.strip().splitlines()]
+WORDINGS = Path(__file__).with_name("wordings.txt").read_text(encoding="utf-8")
+CASES = [parsed(line) for line in (TABLE + WORDINGS).strip().splitlines()]
 
 
 @pytest.mark.parametrize(("question", "expected"), CASES, ids=[q for q, _ in CASES])
