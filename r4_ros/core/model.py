@@ -13,6 +13,7 @@ from r4_ros.core.facts import Fact, FactKind
 from r4_ros.core.queries import (
     Answer,
     AnswerValue,
+    Claim,
     Evidence,
     Feedback,
     FeedbackRecord,
@@ -83,6 +84,7 @@ __all__ = [
     "AnswerValue",
     "AttributeValue",
     "Box",
+    "Claim",
     "Correction",
     "CorrectionKind",
     "CorrectionReceipt",

@@ -133,6 +133,23 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What one robot's memory says of a thing of which another's says otherwise; see ``Evidence.claims``.
+
+    ``about``: an attribute, "presence" ("there" or "gone") or "place" ("x y z", m). ``stamp_ns``: when that was seen
+    last. ``holds``: it is what the memory goes by.
+    """
+
+    about: str
+    value: str
+    agent_id: str
+    entry_id: str
+    stamp_ns: int
+    visibility: Visibility
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One remembered object as an answer cites it, placed in the map frame at the time asked about."""
 
@@ -165,6 +182,10 @@ class Evidence:
     asks."""
     label_share: float = 1.0
     """Of the votes for its label and the next best one, the share of its label."""
+    claims: tuple[Claim, ...] = ()
+    """Where those who saw it disagree: of each matter what holds first, then what others say."""
+    place_known: bool = True
+    """False: on a map that isn't aligned with the one that the asking robot is on; its place means nothing there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,11 @@ class Absences:
         """Slots that any record speaks of."""
         return sorted(self._ends)
 
+    def found_by(self, slot: int, end_ns: int) -> str:
+        """Who found a thing gone then; the first by name of several that count."""
+        observers = self._ends.get(slot, {}).get(end_ns, ())
+        return min((o for o in observers if self.counts(o)), default="")
+
     def end(self, slot: int, last_seen_ns: int, stamp_ns: int) -> int:
         """When a thing last seen at a time was found gone by another one, as known at a stamp; -1: it wasn't."""
         ends = self._ends.get(slot)

@@ -84,7 +84,13 @@ def _extended(run: AttributeValue, stamp_ns: int) -> AttributeValue:
 
 
 def current_attributes(history: Sequence[AttributeValue]) -> tuple[tuple[str, str], ...]:
-    """Name and value of each attribute as it is now, sorted by name.
+    """Name and value of each attribute as it is now, sorted by name; see ``current_values``."""
+    best = current_values(history)
+    return tuple((name, best[name].value) for name in sorted(best))
+
+
+def current_values(history: Sequence[AttributeValue]) -> dict[str, AttributeValue]:
+    """What holds of each attribute, by its name.
 
     Of what lasts, the value seen most often; of what changes, the last established run, else the longest.
     """
@@ -96,7 +102,7 @@ def current_attributes(history: Sequence[AttributeValue]) -> tuple[tuple[str, st
             enough = min(enough, ESTABLISHED)
         if known is None or run.count >= enough:
             best[run.name] = run
-    return tuple((name, best[name].value) for name in sorted(best))
+    return best
 
 
 def merged_histories(older: Sequence[AttributeValue], newer: Sequence[AttributeValue]) -> tuple[AttributeValue, ...]:

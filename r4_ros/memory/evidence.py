@@ -13,11 +13,13 @@ from r4_ros.core.model import Entry, EntryState, Evidence, FloatArray, Interval,
 from r4_ros.core.template import DESCRIBED_BY, TEMPLATE, template_description
 from r4_ros.memory import areas
 from r4_ros.memory.attributes import current_attributes
+from r4_ros.memory.claims import Said, attributes_of, place_of, presence_of
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.existence import Shown, Witness, existence, label_share
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.presence import present_at, state_at
 from r4_ros.memory.spatial import Scene
+from r4_ros.memory.store import StoredEntry
 from r4_ros.memory.ties import NOTHING_TOLD, Told
 from r4_ros.memory.working import EntryCache
 
@@ -61,10 +63,11 @@ class EvidenceMaker:
         made = []
         for s, semantic, spatial in zip(stored, ranked.semantic, ranked.spatial, strict=True):
             one = self._one(s.entry, float(semantic), float(spatial), scene, map_frames)
+            known = self._cache.get_many(sources.get(s.slot, (s.slot,)))
             if s.slot in sources:
-                one = self._with_sightings_of(one, [x.entry for x in self._cache.get_many(sources[s.slot])], scene)
+                one = self._with_sightings_of(one, [x.entry for x in known], scene)
             said = dict.fromkeys(t for slot in sources.get(s.slot, (s.slot,)) for t in told.of.get(slot, ()))
-            one = self._unless_absent(one, s.slot, scene)
+            one = self._disputed(self._unless_absent(one, s.slot, scene), known, scene)
             made.append(replace(one, attributes=(*one.attributes, *said)) if said else one)
         return self._believed(made, ranked.slots.tolist(), sources, scene)
 
@@ -83,6 +86,28 @@ class EvidenceMaker:
             sure, missed = existence(looks), sum(s.looks - s.hits for s in looks)
             believed.append(replace(one, existence=sure, missed=missed, label_share=share))
         return tuple(believed)
+
+    def _disputed(self, one: Evidence, known: Sequence[StoredEntry], scene: Scene) -> Evidence:
+        """The evidence with what holds of what its sources say, and where they disagree."""
+        if len(known) == 1 and one.state is not EntryState.GONE:
+            return one
+        said = [self._said(stored, scene) for stored in known]
+        claims = presence_of(said, one.state is EntryState.GONE)
+        if len(said) == 1:
+            return replace(one, claims=claims) if claims else one
+        attributes, differing = attributes_of(said, one.entry_id)
+        made = tuple(pair for pair in one.attributes if pair == (DESCRIBED_BY, TEMPLATE) and pair not in attributes)
+        claims += (*place_of(said, one.entry_id), *differing)
+        return replace(one, attributes=(*attributes, *made), claims=claims)
+
+    def _said(self, stored: StoredEntry, scene: Scene) -> Said:
+        """What one source says, as known at the scene's now."""
+        entry, slot = stored.entry, stored.slot
+        last_seen = until(entry.sightings, scene.now_ns)[-1].end - 1
+        end, absent = entry.presence[-1].end, self._index.absences.end(slot, last_seen, scene.now_ns)
+        finder = self._index.absences.found_by(slot, absent) if absent >= 0 else ""
+        gone = end if end <= scene.now_ns else absent
+        return Said(entry, last_seen, self._index.box(entry.stays[-1]), gone, finder)
 
     def _unless_absent(self, one: Evidence, slot: int, scene: Scene) -> Evidence:
         """The evidence, gone where another agent found it so after the last sighting."""

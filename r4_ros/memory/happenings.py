@@ -43,12 +43,13 @@ def disappeared(entry: Entry, slot: int, context: FrameContext) -> StoredEvent:
 def found_gone(entry: Entry, found: FoundAbsent, context: FrameContext) -> StoredEvent:
     """Another agent's place was found empty: told by who found it, and hung on its anchor."""
     stay, anchor = entry.stays[-1], context.anchor
-    pose = compose(inverse(anchor.pose_in_map), context.box(stay).pose)
+    there = context.anchors.alignments.in_own(context.agent_id, context.map_id, context.anchors.box(stay).pose)
+    pose = compose(inverse(anchor.pose_in_map), there)
     stay = replace(stay, anchor_id=anchor.anchor_id, box=Box(pose, stay.box.extent), shares=())
     span = (entry.last_seen, found.first_ns)
     event = _event(EventKind.DISAPPEARED, entry, found.slot, span, found.first_ns, stay, context)
     key = f"{event.event.event_id}\0{found.observer}"
-    told = replace(event.event, agent_id=found.observer, event_id=_digest(key))
+    told = replace(event.event, agent_id=found.observer, map_id=context.map_id, event_id=_digest(key))
     return replace(event, event=told)
 
 

@@ -137,6 +137,8 @@ class Retriever:
         entries = self._evidence.make(best, scene, map_frames, passed.fused.sources, told)
         looked = self._looked(query, scene)
         ego = self._spatial.ego(scene) if ego_agent else None
+        if ego is not None:
+            entries = tuple(e if e.map_id == ego.map_id else replace(e, place_known=False) for e in entries)
         return Retrieval(
             revision=revision,
             now_ns=now,

@@ -8,6 +8,7 @@ from r4_ros import msg, srv
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import (
     Box,
+    Claim,
     EntryState,
     Evidence,
     Interval,
@@ -200,6 +201,8 @@ def evidence_to_msg(evidence: Evidence) -> msg.Evidence:
         existence=float(evidence.existence),
         missed=evidence.missed,
         label_share=float(evidence.label_share),
+        claims=[_claim_to_msg(claim) for claim in evidence.claims],
+        place_known=evidence.place_known,
     )
     made.pose.header.frame_id = evidence.frame
     made.pose.header.stamp = made.last_seen
@@ -211,6 +214,24 @@ def evidence_to_msg(evidence: Evidence) -> msg.Evidence:
         made.present_last_seen = time_to_msg(evidence.present.last_seen)
         made.present_to = end_to_msg(evidence.present.end)
     return made
+
+
+def _claim_to_msg(claim: Claim) -> msg.Claim:
+    return msg.Claim(
+        about=claim.about,
+        value=claim.value,
+        agent_id=claim.agent_id,
+        entry_id=claim.entry_id,
+        stamp=time_to_msg(claim.stamp_ns),
+        visibility=int(claim.visibility),
+        holds=claim.holds,
+    )
+
+
+def _claim_from_msg(claim: Any) -> Claim:
+    visibility = enum_from_msg(Visibility, claim.visibility, "visibility")
+    who = claim.agent_id, claim.entry_id, time_from_msg(claim.stamp)
+    return Claim(claim.about, claim.value, *who, visibility, claim.holds)
 
 
 def _presence(evidence: Any) -> Presence | None:
@@ -255,6 +276,8 @@ def evidence_from_msg(evidence: Any) -> Evidence:
         existence=evidence.existence,
         missed=evidence.missed,
         label_share=evidence.label_share,
+        claims=tuple(_claim_from_msg(claim) for claim in evidence.claims),
+        place_known=evidence.place_known,
     )
 
 

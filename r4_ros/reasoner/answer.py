@@ -110,6 +110,19 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "confidence": evidence.confidence,
         "score": evidence.score,
         "regions": list(evidence.regions),
+        "place_known": evidence.place_known,
+        "claims": [
+            {
+                "about": c.about,
+                "value": c.value,
+                "agent_id": c.agent_id,
+                "entry_id": c.entry_id,
+                "stamp": c.stamp_ns,
+                "visibility": c.visibility.name,
+                "holds": c.holds,
+            }
+            for c in evidence.claims
+        ],
         "existence": round(evidence.existence, 4),
         "missed": evidence.missed,
         "label_share": round(evidence.label_share, 4),

@@ -163,6 +163,10 @@ def _between(found: Found, others: Sequence[Evidence]) -> Draft:
     places = [np.array([e.box.pose.position for e in side]).reshape(-1, 3) for side in (first, second)]
     apart = np.linalg.norm(places[0][:, None] - places[1][None], axis=2)
     itself = np.array([[a.entry_id == b.entry_id for b in second] for a in first]).reshape(apart.shape)
+    other_map = np.array([[a.map_id != b.map_id for b in second] for a in first]).reshape(apart.shape)
+    if other_map.all():
+        return not_seen("They are on maps that aren't aligned, so how far apart they are I can't tell.", None, first)
+    itself |= other_map
     if itself.all():
         return not_seen(f"I know only one {noun(found.plan)}.", None, found.evidence)
     i, j = np.unravel_index(int(np.where(itself, np.inf, apart).argmin()), apart.shape)

@@ -12,6 +12,7 @@ from r4_ros.core.model import FOREVER, EntryState, Event, EventKind, Evidence, Q
 from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory
 from r4_ros.reasoner import (
     confidence,
+    disagreement,
     doubts,
     explain,
     gate,
@@ -118,8 +119,10 @@ def solve(
     if run.guessed and draft.verdict is Verdict.ANSWERED:
         text = f"What may serve for that, by what things are usually for: {draft.text}"
         draft = replace(draft, text=text, verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+    form = plan.form if plan is not None else None
+    draft = disagreement.told(disagreement.without_metres(draft, form), question.text, form, run.now_ns, run.zone)
     run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
-    return draft, plan.form if plan is not None else None, run.trace
+    return draft, form, run.trace
 
 
 def _answer_checked(run: Run, plan: Plan) -> Draft:

@@ -180,6 +180,8 @@ def all_seen(evidence: Sequence[Evidence], now_ns: int) -> str:
 
 def spot(evidence: Evidence, said: str = "") -> str:
     """'in the kitchen at (1.20, -0.40, 0.75) m'; without the room where that is ``said`` already."""
+    if not evidence.place_known:
+        return f"on {evidence.agent_id}'s map '{evidence.map_id}', which isn't aligned with yours"
     room = f"in the {evidence.regions[0]} " if evidence.regions and evidence.regions[0] not in said else ""
     return f"{room}at {point(evidence.box.pose.position)}"
 

@@ -12,24 +12,11 @@ import pytest
 
 pytest.importorskip("launch_ros", reason="needs launch_ros, of a ROS installation")
 
+from launching import LAUNCH
 from processes import Process
 
 pytestmark = [pytest.mark.ros, pytest.mark.system, pytest.mark.slow, pytest.mark.usefixtures("ros_domain")]
 LAUNCH_FILE = Path(__file__).resolve().parents[2] / "launch" / "r4.launch.py"
-LAUNCH = """
-import sys
-from launch import LaunchDescription, LaunchService
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-
-arguments = [argument.split(":=") for argument in sys.argv[2:]]
-source = PythonLaunchDescriptionSource(sys.argv[1])
-service = LaunchService()
-service.include_launch_description(
-    LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments)])
-)
-sys.exit(service.run())
-"""
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from r4_ros.core.model import (
     EntryState,
     Episode,
     EpisodeSource,
+    EventKind,
     Frame,
     Interval,
     Order,
@@ -224,6 +225,8 @@ def test_what_another_robot_finds_gone_is_gone_once_maps_are_aligned(two: Any, p
     for t in (63, 64, 65):
         two.ingest(elsewhere(second.absent(t, lamp), QUARTER))
     assert two.retrieve(Query(labels=("lamp",))).entries[0].state is EntryState.GONE
+    (gone,) = [e for e in two.events() if e.agent_id == "r2" and e.kind is EventKind.DISAPPEARED]
+    assert gone.map_id == "home" and gone.place == pytest.approx((3, 1, 1), abs=1e-4)
 
 
 def test_episodes_places_and_what_was_looked_at_move_along(two: Any, pair: Any) -> None:
