@@ -6,18 +6,20 @@ whatever is killed meanwhile. Agents take turns.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError
 from r4_ros.core.model import Embedding
 from r4_ros.memory import envelope, interchange_read
-from r4_ros.memory.envelope import Head, Told
+from r4_ros.memory.envelope import Told
 from r4_ros.memory.interchange import Json
 from r4_ros.memory.library import Library
 from r4_ros.memory.postgres_sync import CHANNEL_DONE
 from r4_ros.memory.sql import Row
-from r4_ros.memory.transfer import Imported, Importer
+from r4_ros.memory.transfer import Importer
 
 KINDS = ("embedding", "frame", "episode", "coverage", "correction", "path")
 """Of docs/interchange.md, what a robot may tell."""
@@ -32,6 +34,10 @@ _DONE = """INSERT INTO synced(agent_id, writer, sequence, told, offset_ns, round
 _OURS = "SELECT ours FROM synced_correction WHERE agent_id = ? AND writer = ? AND theirs = ?"
 _NUMBERED = """INSERT INTO synced_correction VALUES (?, ?, ?, ?)
     ON CONFLICT(agent_id, writer, theirs) DO UPDATE SET ours = excluded.ours"""
+
+
+_MOST_KNOWN = 20_000
+"""Vectors of texts that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class Inbox:
     def __init__(self, library: Callable[[], Library], anew: Callable[[], Library]) -> None:
         self._library, self._anew = library, anew
         self._last, self._spoilt = "", False
+        self._meanings: dict[str, Embedding] = {}
 
     def work(self) -> WorkedIn | None:
         """Work in the batch whose turn it is; None: none waits. Raises StoreError; then it is tried again."""
@@ -67,6 +74,7 @@ class Inbox:
             return self._worked(library, row, together=True)
         except StoreError:
             self._spoilt = library.revision != revision  # nothing is stored, but the memory knows of some of it
+            self._meanings.clear()
             if self._spoilt:
                 library = self._anew()
                 self._spoilt = False
@@ -100,11 +108,15 @@ class Inbox:
                 file.execute("DELETE FROM inbox WHERE inbox_no = ?", (number,))
                 file.execute("SELECT pg_notify(?, ?)", (CHANNEL_DONE, agent))
             return WorkedIn(agent, sequence, refused=1, problem=str(error))
+        importer = BatchImporter(library, agent, writer, together)
+        importer.take_meanings(lines, self._meanings)
+        if head.live:
+            library.set_live(True)
         if not together:
-            found = self._read(library, agent, writer, lines, head, together)
+            found = importer.read(lines)
         with library.together():
             if together:
-                found = self._read(library, agent, writer, lines, head, together)
+                found = importer.read(lines)
             problem = found.problems[0] if found.problems else ""
             counts = (found.frames, found.observations, found.refused)
             clock = (head.offset_ns, head.round_ns)
@@ -112,12 +124,6 @@ class Inbox:
             file.execute("DELETE FROM inbox WHERE inbox_no = ?", (number,))
             file.execute("SELECT pg_notify(?, ?)", (CHANNEL_DONE, agent))
         return WorkedIn(agent, sequence, *counts, problem)
-
-    @staticmethod
-    def _read(library: Library, agent: str, writer: str, lines: Sequence[str], head: Head, together: bool) -> Imported:
-        if head.live:
-            library.set_live(True)
-        return BatchImporter(library, agent, writer, together).read(lines)
 
 
 class BatchImporter(Importer):
@@ -149,10 +155,20 @@ class BatchImporter(Importer):
         if kind == "frame":
             self._library.anybody_may_write(self._agent)
 
-    def _vector(self, text: str) -> Embedding | None:
-        if text not in self._vectors:
-            self._vectors[text] = self._store.vector(text)
-        return self._vectors[text]
+    def take_meanings(self, lines: Sequence[str], known: dict[str, Embedding]) -> None:
+        """What the texts of a batch mean that it doesn't say itself, asked for at once, before it is worked in.
+
+        ``known``: what was asked for before; it is added to.
+        """
+        texts = set[str]()
+        for line in lines:
+            with suppress(ValueError, TypeError, AttributeError):  # what is wrong with a line is said when it is read
+                texts |= _texts_of(json.loads(line))
+        new = sorted(texts - known.keys())
+        if len(known) + len(new) > _MOST_KNOWN:
+            known.clear()
+        known.update(self._store.vectors(new))
+        self._vectors.update({text: known[text] for text in texts & known.keys()})
 
     def _correction(self, values: Json) -> None:
         said, stamp_ns = interchange_read.correction_from_json(values)
@@ -174,3 +190,10 @@ class BatchImporter(Importer):
         with self._store.file.transaction():
             self._store.file.execute(_NUMBERED, (*key, theirs, number))
         self.done.corrections += 1
+
+
+def _texts_of(values: Json) -> set[str]:
+    """The texts of a record that mean something."""
+    told = [o.get(name) for o in values.get("observations", ()) for name in ("label", "description")]
+    told.append(values.get("text") if values.get("type") == "episode" else None)
+    return {text for text in told if isinstance(text, str) and text}

@@ -27,7 +27,7 @@ from r4_ros.memory.sql_history import History, Since
 from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import KeptFrame
 
-FRAMES, LATE_FRAMES, EPISODES = 64, 64, 256
+FRAMES, LATE_FRAMES, EPISODES = 32, 32, 256
 BYTES = 2_000_000
 """A batch has no more than these, before it is compressed; a single record may be larger."""
 Known = Callable[[str, list[str]], set[str]]

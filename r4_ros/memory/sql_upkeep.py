@@ -40,7 +40,7 @@ from r4_ros.memory.sql_parts import LAST_IN_ENTRY
 from r4_ros.memory.sql_prune import Pruned
 from r4_ros.memory.sql_shifts import ShiftTable
 from r4_ros.memory.sql_told import LOST, ToldTable
-from r4_ros.memory.sql_vectors import vector_models, vector_of
+from r4_ros.memory.sql_vectors import vector_models, vector_of, vectors_of
 from r4_ros.memory.store import CorrectionChange, EntryChange
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stored_words import DescriptionChange, StoredCrop
@@ -91,6 +91,10 @@ class SqlUpkeep:
     def vector_models(self) -> list[str]:
         """The models that the kept vectors were made by; found in the index of the vectors, whatever their number."""
         return vector_models(self._file)
+
+    def vectors(self, texts: Sequence[str]) -> dict[str, Embedding]:
+        """What texts mean, each by the model that was asked last; without those of which it isn't kept."""
+        return vectors_of(self._file, texts)
 
     def vector(self, text: str) -> Embedding | None:
         """What a text means, by the model that was asked last; None: that isn't kept."""
