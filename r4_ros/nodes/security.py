@@ -28,7 +28,9 @@ _PARAMETERS_AND_LIFECYCLE = tuple(
         *("change_state", "get_state", "get_available_states", "get_available_transitions", "get_transition_graph"),
     )
 )
-_MEMORY_SERVICES = tuple(f"memory/{name}" for name in ("retrieve", "upsert", "add_episode", "correct", "snapshot"))
+_MEMORY_SERVICES = tuple(
+    f"memory/{name}" for name in ("retrieve", "upsert", "add_episode", "correct", "align", "snapshot")
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ RIGHTS: Mapping[str, Rights] = {
     ),
     "memory": Rights(
         publish=tuple(f"memory/{name}" for name in ("acks", "entries", "entries_delta", "events", "markers")),
-        subscribe=("memory/episodes",),
+        subscribe=("memory/episodes", "/tf_static"),
         reply=_MEMORY_SERVICES,
     ),
     "reasoner": Rights(

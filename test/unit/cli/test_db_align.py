@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from r4_ros.cli import db as commands
+from r4_ros.cli.view import scene_of
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import Box, Frame, Observation, Pose, Query, View
 from r4_ros.memory.library import open_library
@@ -60,3 +61,14 @@ def test_what_is_asked_for_wrongly_is_told(db: Path) -> None:
     for args in (["--agent", "robot2"], ["--agent", "robot2", "--map", "moon"], ["--agent", "robot3", "--map", "lab"]):
         assert RUN.invoke(app, ["db", "align", "--db", str(db), *args]).exit_code != 0
     assert RUN.invoke(app, ["db", "align", "--db", str(db) + "x"]).exit_code != 0
+
+
+def test_the_picture_shows_aligned_maps_as_one(db: Path) -> None:
+    def scene() -> Any:
+        with open_library(db, MemoryConfig(), read_only=True) as library:
+            return scene_of(library)
+
+    assert scene().other_maps != () and len(scene().things) == 1
+    run(db, "--agent", "robot2", "--map", "lab", "--xyz", "0", "3", "0")
+    assert scene().other_maps == () and len(scene().things) == 2
+    assert {walk.agent_id for walk in scene().walks} == {"robot1", "robot2"}
