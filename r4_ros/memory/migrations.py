@@ -170,4 +170,5 @@ MIGRATIONS: tuple[Migration, ...] = (
             correction_no INTEGER NOT NULL, undone_by INTEGER NOT NULL DEFAULT 0)""",
     ),
     ("ALTER TABLE stay ADD COLUMN shares BLOB", "ALTER TABLE entry ADD COLUMN stay_shares BLOB"),
+    ("CREATE INDEX entry_merged ON entry(merged_into) WHERE merged_into IS NOT NULL",),
 )

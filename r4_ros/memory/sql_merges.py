@@ -10,6 +10,9 @@ from r4_ros.memory.merge_records import MergeChange, MergeRecord
 from r4_ros.memory.sql import Database
 from r4_ros.memory.sql_entries import EntryTable
 
+MERGED = "SELECT slot, entry_id, merged_into FROM entry WHERE merged_into IS NOT NULL"
+"""In no order: asked for by slot, SQLite goes through all entries for them."""
+
 
 class MergeTable:
     """Reads and writes merges; writing happens inside the caller's transaction."""
@@ -82,9 +85,7 @@ class MergeTable:
 
     def merged(self) -> list[tuple[int, str, int]]:
         """(slot, entry id, slot of the entry that it is a part of now) of all merged entries, by slot."""
-        rows = self._file.execute(
-            "SELECT slot, entry_id, merged_into FROM entry WHERE merged_into IS NOT NULL ORDER BY slot"
-        )
+        rows = sorted(self._file.execute(MERGED))
         into = {row[0]: row[2] for row in rows}
         found = []
         for slot, entry_id, kept in rows:

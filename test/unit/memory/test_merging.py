@@ -13,6 +13,7 @@ from loops import SECONDS, Loop, shelf
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import FOREVER, EntryState, EventKind, Frame, Pose, Query
 from r4_ros.memory.library import Library
+from r4_ros.memory.sql_merges import MERGED
 
 S = 1_000_000_000
 
@@ -224,3 +225,9 @@ def test_a_thing_that_went_and_came_back_is_still_the_one_it_was(memory: Any, ro
     assert [p.last_seen // S for p in entry.presence] == [32, 52] and entry.presence[0].end == 34 * S
     assert [e.kind for e in memory.events()] == [EventKind.APPEARED, EventKind.DISAPPEARED, EventKind.REAPPEARED]
     sound(memory)
+
+
+def test_what_is_merged_is_found_without_going_through_all_entries(memory: Any) -> None:
+    """It is asked for with each merge that is taken apart."""
+    [(*_, how)] = memory._store._file.execute(f"EXPLAIN QUERY PLAN {MERGED}")
+    assert "USING INDEX entry_merged" in how
