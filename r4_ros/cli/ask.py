@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from r4_ros.core.config import ReasonerConfig
     from r4_ros.memory.library import Library
+    from r4_ros.nodes.asking import Asker
 
 VERDICT_STYLES = {"ANSWERED": "green", "STALE": "yellow", "AMBIGUOUS": "yellow", "NOT_SEEN": "cyan"}
 SHOWN = 10
@@ -120,10 +121,22 @@ def _over_ros(namespace: str, now: str, go: bool) -> Callable[[Question], Answer
         with Asker(namespace) as asker:
             answer = asker.ask(replace(question, now_ns=now_ns))
             if go:
-                print(asker.drive(answer, question.ego_agent), file=sys.stderr)
+                _drive(asker, question, answer)
             return answer
 
     return ask
+
+
+def _drive(asker: Asker, question: Question, answer: Answer) -> None:
+    """Send the robot there, and say whether the thing was found; the experience node is told, too."""
+    from r4_ros.core.model import Feedback
+    from r4_ros.nodes.asking import ARRIVED
+
+    ended = asker.drive(answer, question.ego_agent)
+    print(ended, file=sys.stderr)
+    if ended == ARRIVED:
+        said = {Feedback.RIGHT: "It is there.", Feedback.WRONG: "It isn't there."}
+        print(said.get(asker.look(question, answer), "Whether it is there isn't seen."), file=sys.stderr)
 
 
 def _session(asked: Question, answer: Callable[[Question], Answer], as_json: bool, trace: bool) -> None:

@@ -12,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from r4_ros.core.lessons import Lesson
+    from r4_ros.memory.sqlite_experience import SqliteTaskStore
     from r4_ros.memory.sqlite_lessons import SqliteLessonStore
 
 
@@ -30,7 +31,10 @@ def lessons(
     from r4_ros.memory.sqlite_lessons import lesson_to_dict
 
     taken = _read(take) if take is not None else ()
-    with _store(db, read_only=take is None) as store:
+    from r4_ros.memory.sqlite_lessons import SqliteLessonStore
+
+    with open_tasks(db, read_only=take is None) as tasks:
+        store = SqliteLessonStore(tasks)
         adopted = _adopted(store, taken) if take is not None else None
         kept, changes = tuple(store.lessons().values()), store.audit(audit)
         count = store.task_count()
@@ -43,16 +47,16 @@ def lessons(
 
 
 @contextmanager
-def _store(db: Path, read_only: bool) -> Iterator[SqliteLessonStore]:
+def open_tasks(db: Path, read_only: bool) -> Iterator[SqliteTaskStore]:
+    """The experience node's file, closed afterwards. Raises InvalidArgument where it isn't there."""
     from r4_ros.core.errors import InvalidArgument
     from r4_ros.memory.sqlite_experience import SqliteTaskStore
-    from r4_ros.memory.sqlite_lessons import SqliteLessonStore
 
     if not db.exists() and read_only:
         raise InvalidArgument(f"{db} isn't there: the experience node makes it, name its file with --db")
     tasks = SqliteTaskStore(db, read_only=read_only)
     try:
-        yield SqliteLessonStore(tasks)
+        yield tasks
     finally:
         tasks.close()
 

@@ -6,8 +6,11 @@ import numpy as np
 
 from r4_ros.core.lessons import Lesson, own_rank
 
-SURE = 0.95
-"""A run departs from its own order only where something else does better with at least this probability."""
+SURE = 0.99
+"""A run departs from its own order only where something else does better with at least this probability.
+
+It is looked at again after each batch, so 0.95 would be passed by chance too often.
+"""
 GRID = (np.arange(400) + 0.5) / 400
 
 

@@ -32,8 +32,10 @@ class Learner:
         reflector: LanguageReflector | None = None,
     ) -> None:
         self._store, self._config, self._life_cycle, self._reflector = store, config, life_cycle, reflector
-        self._bank = store.lessons()
-        self._task_count = store.task_count()
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self._bank, self._task_count = self._store.lessons(), self._store.task_count()
 
     @property
     def size(self) -> int:
@@ -66,6 +68,7 @@ class Learner:
         due = self._store.due(BATCH)
         if not due:
             return 0
+        self._refresh()  # others may have written since, on a server
         lessons, change, count = dict(self._bank), bank.Change(), self._task_count
         for task, feedback in due:
             run = report(task.trace)
@@ -90,6 +93,7 @@ class Learner:
 
         Lessons hold no facts, so any robot may use them. Raises StoreError.
         """
+        self._refresh()
         known, change = dict(self._bank), bank.Change()
         fresh = [lesson for lesson in lessons if lesson.lesson_id not in known]
         for lesson in fresh:

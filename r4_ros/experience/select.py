@@ -19,10 +19,15 @@ def fit(lesson: Lesson, situation: Situation) -> float:
     when = lesson.when_to_use
     return (
         W_ANOMALY * (when.anomaly is situation.anomaly)
-        + W_FACETS * facet_cosine(when.facets, situation.facets)
+        + W_FACETS * _share_met(when.facets, situation.facets)
         + W_NEED * (lesson.evidence_need in keys_of(situation))
         + W_FORM * (when.form == situation.form)
     )
+
+
+def _share_met(wanted: Sequence[str], facets: Sequence[str]) -> float:
+    """How much of what a lesson is for is so here. That more is asked for besides doesn't count against it."""
+    return len(set(wanted) & set(facets)) / len(set(wanted)) if wanted else 1.0
 
 
 def select(

@@ -17,7 +17,8 @@ from rclpy.executors import SingleThreadedExecutor
 
 from r4_ros import srv
 from r4_ros.core.errors import DeadlineExceeded, NotReady
-from r4_ros.core.model import Answer, Query, Question, Vec3
+from r4_ros.core.model import Answer, Feedback, Query, Question, Vec3
+from r4_ros.experience.outcome import of_visit
 from r4_ros.nodes.clients import FIRST_TRY_S, error_of
 from r4_ros.nodes.convert import pose_from_msg, pose_to_msg
 from r4_ros.nodes.convert_answers import answer_from_msg, fill_question
@@ -25,11 +26,14 @@ from r4_ros.nodes.convert_queries import query_to_request
 from r4_ros.nodes.navigate import action_type, goal_of
 from r4_ros.nodes.transport import prepare
 
+ARRIVED = "The robot is there."
 _ENDED = {
-    GoalStatus.STATUS_SUCCEEDED: "The robot is there.",
+    GoalStatus.STATUS_SUCCEEDED: ARRIVED,
     GoalStatus.STATUS_CANCELED: "The drive was cancelled.",
     GoalStatus.STATUS_ABORTED: "Nav2 gave up: the robot isn't there.",
 }
+LOOK_S = 10.0  # so long a robot that is there looks for the thing
+LOOK_PERIOD_S = 0.5
 GRACE_S = 5.0  # discovery and transport, beside the reasoner's own deadline
 
 
@@ -102,6 +106,26 @@ class Asker:
         finally:
             client.destroy()
         return _ENDED.get(status, f"The drive ended with status {status}.")
+
+    def look(self, question: Question, answer: Answer, within_s: float = LOOK_S) -> Feedback | None:
+        """What the robot finds at the place that it was told, told to the experience node; None: it sees nothing.
+
+        The question is asked again until the thing is seen, there or elsewhere, or found gone. Raises as ``ask`` does.
+        """
+        until, feedback = time.monotonic() + within_s, None
+        while answer.evidence and feedback is None and time.monotonic() < until:
+            self._spin_until(lambda: False, LOOK_PERIOD_S)
+            feedback = of_visit(answer.evidence[0], self.ask(question).evidence)
+        if feedback is not None:
+            self._tell(answer.task_id, feedback)
+        return feedback
+
+    def _tell(self, task_id: str, feedback: Feedback) -> None:
+        """Say what became of an answer, where somebody listens."""
+        client = self._node.create_client(srv.RecordOutcome, "experience/record_outcome")
+        if self._spin_until(client.service_is_ready, GRACE_S):
+            request = srv.RecordOutcome.Request(task_id=task_id, feedback=int(feedback), source="robot")
+            self._first_reply(client, request, time.monotonic() + GRACE_S)
 
     def _ego(self, ego_agent: str, answer: Answer) -> Vec3 | None:
         """Where the robot is, in the map that the answer is in; None where the memory doesn't say."""

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from array import array
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from r4_ros.core.errors import DeadlineExceeded, NotReady
 from r4_ros.core.lessons import FailureMode, Focus, Lesson, Polarity, Relax, Situation
 from r4_ros.experience.select import keys_of
 from r4_ros.nodes import qos
+from r4_ros.nodes.asking import Asker
 from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert import time_to_msg
 from r4_ros.nodes.convert_answers import answer_from_msg
@@ -139,14 +141,15 @@ def test_a_lesson_reaches_the_next_run_over_ros(
     assert graph.call(srv.RecordOutcome, "experience/record_outcome", request).outcome.code == 0
     until(lambda: experience.counts["learnt"] == 1)
     single = [name for name in tried if "+" not in name]
-    situation, prefer = Situation.parse(_reflected(answer)), Relax(single[-1])
+    situation, avoid, prefer = Situation.parse(_reflected(answer)), Relax(single[-2]), Relax(single[-1])
     need = min(keys_of(situation))
     helped = Lesson("a" * 16, Polarity.SUCCESS, situation, need, FailureMode.NONE, Focus((prefer,)), uses=9, helped=9.0)
-    assert experience._learner.adopt([helped]) == 1  # what failed is told beside what helped only
+    failed = replace(helped, lesson_id="b" * 16, polarity=Polarity.FAILURE, correction=Focus((), (avoid,)))
+    assert experience._learner.adopt([helped, failed]) == 2  # what failed is told beside what helped only
     (lesson,) = [k for k in experience._learner.lessons.values() if prefer in k.correction.prefer]
     advised = answer_from_msg(ask(graph, question).answer)
     said = next(step.detail for step in advised.trace if step.action == "experience")
-    assert lesson.lesson_id in said and f"try {prefer.value} first" in said
+    assert lesson.lesson_id in said and f"drop {prefer.value} before {avoid.value}" in said
     assert [step.detail for step in advised.trace if step.action == "tried"][1] == prefer.value
 
 
@@ -287,3 +290,19 @@ def test_a_deadline_ends_the_waiting(graph: Any, memory: MemoryNode) -> None:
         RemoteMemory(client).retrieve(m.Query(), deadline_s=0.3)
     with pytest.raises(NotReady):
         RemoteMemory(graph.node.create_client(srv.Retrieve, "nowhere")).retrieve(m.Query(), deadline_s=0.2)
+
+
+def test_what_a_robot_finds_where_it_was_sent_is_feedback(
+    graph: Any, memory: MemoryNode, reasoner: ReasonerNode, tmp_path: Path, until: Any
+) -> None:
+    experience = graph.active(graph.make(ExperienceNode, db=str(tmp_path / "tasks.db"), agent_id="robot"))
+    until(lambda: reasoner._answers.get_subscription_count() == 1)
+    question = m.Question("Where is the cup?")
+    with Asker() as asker:
+        answer = asker.ask(question)
+        assert asker.look(question, answer, within_s=0.6) is None, "nothing was seen since"
+        before = replace(answer, evidence=(replace(answer.evidence[0], last_seen=0),))
+        assert asker.look(question, before) is m.Feedback.RIGHT
+    until(lambda: experience._store.feedback(answer.task_id))
+    (said,) = experience._store.feedback(answer.task_id)
+    assert (said.feedback, said.source) == (m.Feedback.RIGHT, "robot")

@@ -24,10 +24,6 @@ HALVES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("kitchen", "bedroom"), ("living room", "hallway", "bathroom", "study")),
 )
 """Ways to part the rooms in two."""
-MISNAMED = Mix(label=0.7, nameless=0.0, color=0.0, colorless=0.0)
-"""It sees colours well and calls most things by another name: a run by itself doesn't reckon with that."""
-WORLDS = {"usual": (USUAL, USUAL), "shift": (USUAL, DARK), "misnamed": (MISNAMED, MISNAMED)}
-"""What goes wrong in the first half of a stream, and in the second."""
 DAYS, DURATION_S, RATE_HZ = 4, 300.0, 0.5
 SMALL_M = 0.5
 SPACING_S = 12.0
@@ -72,18 +68,17 @@ def days(
     seed: int,
     cache: Path,
     embedder: Embedder | None,
-    world: str,
+    shift: bool,
     count: int = DAYS,
     duration_s: float = DURATION_S,
     done: Callable[[], None] = lambda: None,
 ) -> list[Day]:
-    """The days of a stream, half of them of each part. world: of ``WORLDS``."""
+    """The days of a stream, half of them of each part. ``shift``: in the second half, other things go wrong."""
     found = []
     for number in range(count):
         part = parts(seed)[number * 2 // count]
-        found.append(
-            Day(number, part, _made(seed, number, part, WORLDS[world][part.half], cache, embedder, duration_s))
-        )
+        mix = DARK if shift and part.half else USUAL
+        found.append(Day(number, part, _made(seed, number, part, mix, cache, embedder, duration_s)))
         done()
     return found
 

@@ -23,8 +23,6 @@ PAIRS = (
     ("shuffled", "reflection"),
     ("noisy", "reflection"),
     ("shift", "shift_reflection"),
-    ("misnamed", "misnamed_reflection"),
-    ("misnamed_experience", "misnamed_reflection"),
 )
 """What is compared with what."""
 MOST_TOLD = 8

@@ -17,16 +17,13 @@ FLIPPED = 0.2
 
 @dataclass(frozen=True)
 class Mode:
-    """experience: of ``ReasonerConfig``. life_cycle: None where nothing is learnt. feedback: true, shuffled, noisy.
-
-    world: of ``days.WORLDS``.
-    """
+    """experience: of ``ReasonerConfig``. life_cycle: None where nothing is learnt. feedback: true, shuffled, noisy."""
 
     experience: str
     life_cycle: bool | None = None
     feedback: str = "true"
     random: bool = False
-    world: str = "usual"
+    shift: bool = False
     tuned: bool = False
 
 
@@ -39,11 +36,8 @@ MODES = {
     "random": Mode("lessons", life_cycle=True, random=True),
     "shuffled": Mode("lessons", life_cycle=True, feedback="shuffled"),
     "noisy": Mode("lessons", life_cycle=True, feedback="noisy"),
-    "shift": Mode("lessons", life_cycle=True, world="shift"),
-    "shift_reflection": Mode("reflection", world="shift"),
-    "misnamed": Mode("lessons", life_cycle=True, world="misnamed"),
-    "misnamed_experience": Mode("lessons", life_cycle=False, world="misnamed"),
-    "misnamed_reflection": Mode("reflection", world="misnamed"),
+    "shift": Mode("lessons", life_cycle=True, shift=True),
+    "shift_reflection": Mode("reflection", shift=True),
 }
 
 

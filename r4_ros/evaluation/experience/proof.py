@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from r4_ros.core.ports import Embedder
-from r4_ros.evaluation.experience.days import DAYS, DURATION_S, WORLDS, days
+from r4_ros.evaluation.experience.days import DAYS, DURATION_S, days
 from r4_ros.evaluation.experience.figures import figures
 from r4_ros.evaluation.experience.modes import MODES
 from r4_ros.evaluation.experience.static import tuned_order
@@ -33,11 +33,11 @@ def prove(
     started, runs = time.monotonic(), defaultdict[str, list[Ended]](list)
     orders: list[list[str]] = []
     for seed in seeds:
-        for world in WORLDS:
-            wanted = [name for name in modes if MODES[name].world == world]
+        for shift in (False, True):
+            wanted = [name for name in modes if MODES[name].shift is shift]
             if not wanted:
                 continue
-            made = days(seed, cache, embedder, world, DAYS, duration_s)
+            made = days(seed, cache, embedder, shift, DAYS, duration_s)
             asked = [task for day in made for task in tasks(day, seed, day_tasks)]
             with Stream(made, asked, embedder) as stream, tempfile.TemporaryDirectory() as folder:
                 order = tuned_order(stream, asked[: len(asked) // 2], seed) if "static" in wanted else []
