@@ -118,13 +118,15 @@ class Gatherer:
 
     def rounds(self, query: Query, scene: Scene, scope: Scope, told: Told) -> Iterator[Gathered]:
         """Candidates, the likeliest first; each round has more than the one before, the last one has all."""
-        every = self._named(query)
-        if every is None:
-            every = self._semantic.attributed(query, told)
+        named = self.named(query)
+        if named is not None:
+            yield Gathered(self._things_of(query, scope, told, named), Counted.SEMANTIC)
+            return
+        every = self._semantic.attributed(query, told)
         if every is not None or query.with_counts or len(self._index) <= _FEW:
             every = np.arange(self._index.entries.rows) if every is None else every
             meant = self._semantic.filter(query, scope.of(self._index, every), told)
-            yield Gathered(meant if query.entry_ids else self._closed(query, scope, told, meant), Counted.SEMANTIC)
+            yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
             return
         narrowed, by_time = self._narrowed(query, scene, scope)
         ranks = query.order == Order.SCORE and self._semantic.ranks(query)
@@ -184,11 +186,20 @@ class Gatherer:
             yield Gathered(meant, Counted.NOTHING, (int(oldest), int(ties[-1])))
             count *= _GROWTH
 
-    def _named(self, query: Query) -> Slots | None:
+    def named(self, query: Query) -> Slots | None:
+        """The slots whose ids are asked for, ascending; None: no ids are."""
         if not query.entry_ids:
             return None
         slots = self._index.slots
         return np.array(sorted({slots[i] for i in query.entry_ids if i in slots}), np.int64)
+
+    def _things_of(self, query: Query, scope: Scope, told: Told, named: Slots) -> Meant:
+        """Entries and whatever may be one thing with them; with score 0 where their own words don't fit."""
+        slots = self._semantic.wanted(query, scope.of(self._index, named))
+        fits = self._semantic.filter(query, slots, told)
+        scores = np.zeros(len(slots))
+        scores[np.searchsorted(slots, fits.slots)] = fits.scores
+        return self._with_others(query, scope, told, Meant(slots, scores))
 
     def _narrowed(self, query: Query, scene: Scene, scope: Scope) -> tuple[Slots | None, bool]:
         """The slots in the zones that the query concerns (None: all); and whether that leaves out what was seen then.

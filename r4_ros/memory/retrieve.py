@@ -205,8 +205,11 @@ class Retriever:
     def _sifted(self, query: Query, gathered: Gathered, scene: Scene) -> Passed:
         """Those of the candidates that satisfy all keys."""
         slots, now, counted = gathered.meant.slots, scene.now_ns, gathered.counted
-        fused = Fused(slots, np.arange(len(slots)), {}) if query.entry_ids else self._fuser.fuse(slots, now)
-        fused, scores = _fitting(fused, gathered.meant)
+        fused, scores = _fitting(self._fuser.fuse(slots, now), gathered.meant)
+        named = self._gatherer.named(query)
+        if named is not None:
+            asked = np.flatnonzero(_any_source(lambda some: np.isin(some, named), fused.slots, fused))
+            fused, scores = replace(fused, slots=fused.slots[asked], rows=fused.rows[asked]), scores[asked]
         after_semantic = len(fused.slots)
         scene.check_time()
         found = self._placed(fused, scores, scene)

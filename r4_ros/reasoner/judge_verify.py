@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from r4_ros.core.model import Evidence, Query, Reference, Verdict
+from r4_ros.core.model import Evidence, Query, Verdict
 from r4_ros.reasoner import judge_time, lexicon, wording
 from r4_ros.reasoner.draft import (
     Draft,
@@ -105,9 +105,7 @@ def _holding(run: Run, found: Found, claim: Claim) -> tuple[str, list[Evidence]]
     query = Query(entry_ids=ids, spatial=(constraint,), at_ns=found.window.at_ns, limit=len(ids))
     retrieval = run.retrieve(query, f"whether it is{place}")
     there = {e.entry_id for e in retrieval.entries}
-    if constraint.reference is Reference.REGION and constraint.relation == "in" and not constraint.negate:
-        there |= {e.entry_id for e in found.evidence if constraint.region in e.regions}
-    return place, [e for e in found.evidence if e.entry_id in there]  # those know what all robots saw
+    return place, [e for e in found.evidence if e.entry_id in there]
 
 
 def _nowhere_there(run: Run, found: Found, claim: Claim, place: str, anchors: Sequence[Evidence]) -> Draft:
@@ -123,12 +121,6 @@ def _nowhere_there(run: Run, found: Found, claim: Claim, place: str, anchors: Se
             f"{wording.spot(best)}, seen {seen}. Of earlier I can't tell."
         )
         return ambiguous(text, [*found.evidence, *anchors], value)
-    if found.window.at_ns is not None:  # an id stands for what its own robot knew, not for what all did
-        ids = tuple(e.entry_id for e in found.evidence)
-        then = run.retrieve(Query(entry_ids=ids, at_ns=found.window.at_ns, limit=len(ids)), "whether they were known")
-        if len(then.entries) < count:
-            text = f"The {name} {wording.be(name, past=True)} {wording.spot(best)}, seen {seen}"
-            return ambiguous(f"{text}; whether{place} then I can't tell for sure.", [*found.evidence, *anchors])
     close = near_miss(run, claim.spatial, found, found.evidence)
     if close is not None:
         text = f"The {wording.thing(close)} {wording.be(close.label)} close by, {wording.spot(close)}"

@@ -35,7 +35,11 @@ def test_what_two_agents_saw_counts_once_and_the_newer_place_wins(memory: Any, p
     only = memory.retrieve(Query(labels=("mug",), agents=("r1",))).entries
     assert [(e.agent_id, e.count) for e in only] == [("r1", 1)]
     ids = tuple(e.entry_id for e in memory.entries() if e.label == "mug")
-    assert len(memory.retrieve(Query(entry_ids=ids)).entries) == 2, "each source can be looked at"
+    for some in (ids, ids[:1], ids[1:]):
+        assert memory.retrieve(Query(entry_ids=some)).entries == found.entries, "any source names the thing"
+    for entry_id, agent in zip(ids, ("r1", "r2"), strict=True):
+        [alone] = memory.retrieve(Query(entry_ids=(entry_id,), agents=(agent,))).entries
+        assert (alone.entry_id, alone.count) == (entry_id, 1), "each source can be looked at"
 
 
 def test_who_knows_it_whole_speaks_for_who_saw_a_part(memory: Any, pair: Any, thing: Any) -> None:

@@ -215,6 +215,22 @@ def test_narrowed_or_not_the_same_is_found(
     assert counted == whole
 
 
+@given(query=queries, some=st.lists(st.integers(0, 60), min_size=1, max_size=5))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_thing_is_named_by_any_of_its_sources(
+    base: Library, make_robot: Any, thing: Any, query: Query, some: list[int]
+) -> None:
+    """Who names all asks for what who names none does; who names one, for one thing of these."""
+    fill(base, make_robot, thing)
+    ids = [e.entry_id for e in base.entries()]
+    query = replace(named(query, ids), limit=1000)
+    every = base.retrieve(query).entries
+    assert base.retrieve(replace(query, entry_ids=tuple(ids))).entries == every
+    for i in some:
+        found = base.retrieve(replace(query, entry_ids=(ids[i % len(ids)],))).entries
+        assert len(found) <= 1 and all(e in every for e in found)
+
+
 @pytest.mark.parametrize("carried", [True, False])
 def test_the_newest_of_a_thing_speaks_whoevers_words_it_was_found_by(
     make_memory: Any, make_robot: Any, thing: Any, carried: bool
@@ -251,5 +267,8 @@ def test_the_newest_of_a_thing_speaks_whoevers_words_it_was_found_by(
                 for name, value in {"_FEW": 0, "_LEAST_RATED": 0, "_FIRST_PART": 1, "_MANY": 1}.items():
                     patch.setattr(gather, name, value)
                 assert library.retrieve(query).entries == whole, n
-        named = library.retrieve(Query(entry_ids=(old.entry_id,))).entries
-        assert [e.entry_id for e in named] == [old.entry_id], "who names one asks for that one"
+        for name in (old.entry_id, new.entry_id):
+            [thing_] = library.retrieve(Query(entry_ids=(name,))).entries
+            assert (thing_.entry_id, thing_.count) == (new.entry_id, old.count + new.count)
+        [alone] = library.retrieve(Query(entry_ids=(old.entry_id,), agents=("r1",))).entries
+        assert (alone.entry_id, alone.count) == (old.entry_id, old.count), "each source can be looked at"
