@@ -19,7 +19,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
 def register(app: typer.Typer) -> None:
     """Add the command group to the command line."""
-    from r4_ros.cli import db_align, db_correct, db_lessons, db_outcomes, db_role, db_sync, db_told, db_transfer
+    from r4_ros.cli import (
+        db_align,
+        db_correct,
+        db_lessons,
+        db_outcomes,
+        db_role,
+        db_rooms,
+        db_sync,
+        db_told,
+        db_transfer,
+    )
 
     group = typer.Typer(help="Look into a memory's database, check, copy, prune and move it.", no_args_is_help=True)
     group.command("info")(info)
@@ -33,6 +43,7 @@ def register(app: typer.Typer) -> None:
     db_told.register(group)
     db_lessons.register(group)
     db_outcomes.register(group)
+    db_rooms.register(group)
     app.add_typer(group, name="db")
 
 

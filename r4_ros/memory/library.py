@@ -24,6 +24,7 @@ from r4_ros.core.model import (
     Retrieval,
 )
 from r4_ros.core.ports import Embedder
+from r4_ros.memory import rooms
 from r4_ros.memory.alignable import Alignable
 from r4_ros.memory.anchor_correctable import AnchorCorrectable
 from r4_ros.memory.anchor_correction import AnchorCorrector
@@ -339,6 +340,14 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         """All named regions, by name."""
         with self._lock:
             return list(self._regions)
+
+    def rooms(self, map_id: str) -> list[Region]:
+        """Rooms of a map grown from what was seen on the way, largest first, without names; none is kept."""
+        with self._lock:
+            views = [view for view in self._store.views() if view.map_id == map_id]
+            views = views[:: 1 + len(views) // rooms.MOST_VIEWS]
+            poses = [self._anchors.in_map(view.anchor_id, view.sensor_in_anchor) for view in views]
+        return rooms.grow((rooms.sight_of(v.view, pose) for v, pose in zip(views, poses, strict=True)), map_id)
 
     def snapshot(self, path: str | Path) -> int:
         """A consistent copy of the whole memory; gives its size in bytes. Raises StoreError."""
