@@ -59,7 +59,8 @@ class Index(Columns):
 
     def aligned(self, alignments: Alignments) -> Index:
         """The index as it is with these alignments. This one stays as it is, as with ``beside``."""
-        other, _ = self.beside(*self.anchors.aligned(alignments))
+        anchors, moved = self.anchors.aligned(alignments)
+        other, _ = self.beside(anchors, moved if len(moved) else np.zeros(1, np.bool_))
         other.entries = other.entries.with_own("common")
         other._tell_in_common(np.flatnonzero(other.entries["agent"] >= 0))
         return other

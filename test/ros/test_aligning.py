@@ -28,9 +28,9 @@ AHEAD = m.Pose((0.0, 0.0, 1.0), (-0.5, 0.5, -0.5, 0.5))
 AGENTS = ["robot1", "robot2"]
 
 
-def frame(agent: str, map_id: str, label: str = "cup") -> m.Frame:
-    """One thing two metres ahead of a camera over its own map's origin; both frames are called 'map'."""
-    thing = m.Observation(0, label, m.Box(m.Pose((0.0, 0.0, 2.0)), (0.1, 0.1, 0.1)))
+def frame(agent: str, map_id: str, label: str = "cup", x: float = 0.0) -> m.Frame:
+    """One thing, x to the right and two metres ahead of a camera over its own map's origin; both frames are called 'map'."""
+    thing = m.Observation(0, label, m.Box(m.Pose((x, 0.0, 2.0)), (0.1, 0.1, 0.1)))
     view = m.View(1.0, 0.8, 0.1, 5.0)
     return m.Frame(agent, "c", "w", 1, 0, 1001 * m.NS_PER_S, map_id, "map", "o", AHEAD, view, observations=(thing,))
 
@@ -117,7 +117,7 @@ def test_the_maps_file_and_static_tf(graph: Any, until: Any, tmp_path: Path) -> 
 
 def test_markers_of_maps_that_arent_aligned_arent_drawn_into_each_other(graph: Any, until: Any, tmp_path: Path) -> None:
     node = made(graph, tmp_path, allow_corrections=True, markers_rate_hz=20.0)
-    node.library.ingest(replace(frame("robot1", "home", "lamp"), sequence=2, stamp_ns=1002 * m.NS_PER_S))
+    node.library.ingest(replace(frame("robot1", "home", "lamp", 0.6), sequence=2, stamp_ns=1002 * m.NS_PER_S))
     arrays = graph.collect(MarkerArray, "memory/markers", qos.LATCHED)
 
     def names() -> list[str]:

@@ -135,6 +135,12 @@ def test_the_same_after_a_restart(two: Any, open_memory: Any) -> None:
     assert (*found, again.alignments(), again.revision) == expected
 
 
+def test_an_empty_memory_may_be_told_what_will_come(memory: Any, pair: Any, thing: Any) -> None:
+    memory.align(lies(QUARTER), 1 * S)
+    memory.ingest(elsewhere(pair[1].frame(2, thing("mug", (2, 0, 0.8))), QUARTER))
+    assert at(memory, "mug") == [(2, 0, 0.8)]
+
+
 def test_where_nothing_can_be_stored_nothing_changes(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (two.placed(), two.revision)
 
