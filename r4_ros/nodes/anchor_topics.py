@@ -15,7 +15,7 @@ from r4_ros.nodes import qos
 from r4_ros.nodes.base import Job
 from r4_ros.nodes.convert_anchors import PathNodes, correction_from_msg, path_from_msg
 from r4_ros.nodes.polling import Polling
-from r4_ros.nodes.rtabmap import PoseGraph, StampAsker, message_types
+from r4_ros.nodes.rtabmap import SERVICE, PoseGraph, StampAsker, message_types
 from r4_ros.nodes.worker import Worker
 
 
@@ -65,8 +65,8 @@ class AnchorTopics(Polling):
     def _listen_to_rtabmap(self, agent: str, namespace: str) -> None:
         graph_type, info_type, service = message_types()
         graph, topic = PoseGraph(), f"{namespace}/mapGraph"
-        clients = [self.client(service, f"{namespace}/{name}") for name in ("get_map_data", "rtabmap/get_map_data")]
-        asker = StampAsker(graph, clients, service.Request(global_map=True, optimized=True, graph_only=True))
+        client = self.client(service, f"{namespace}/{SERVICE}")
+        asker = StampAsker(graph, client, service.Request(global_map=True, optimized=True, graph_only=True))
         self.hear(graph_type, topic, asker.ask, qos.EVENTS)
         self.hear(info_type, f"{namespace}/info", graph.hear, qos.EVENTS)
         self.hear(graph_type, topic, partial(self._on_graph, agent, topic, graph), qos.EVENTS)

@@ -1,15 +1,15 @@
 """rtabmap's pose graph as nodes that memory takes.
 
 ``mapGraph`` says where the base was at each of the graph's nodes, by id, and ``info`` when the newest one was made.
-When older ones were made, rtabmap is asked (``get_map_data``): so a memory that was restarted knows them too, and ids
-that begin anew with a new map never meet stamps of an old one. Attributes are those of rtabmap_msgs for ROS 2, which
+When older ones were made, rtabmap is asked (``SERVICE``): so a memory that was restarted knows them too, and ids that
+begin anew with a new map never meet stamps of an old one. Attributes are those of rtabmap_msgs for ROS 2, which
 need not be here: MapGraph: header, poses_id, poses; Info: header, ref_id; MapData: nodes; Node: id, stamp (s).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,8 @@ PathNodes = tuple[list[int], list[Pose]]
 MOST_NODES = 1_000_000
 _SAME = 1e-4
 """Metres, and parts of a quaternion; less isn't worth a correction."""
-
-
+SERVICE = "rtabmap/get_map_data"
+"""Under its namespace; rtabmap 0.21.5 (June 2024) and newer give their services the name of their node before it."""
 ASK_EVERY_S = 30.0
 
 
@@ -106,24 +106,23 @@ class PoseGraph:
 class StampAsker:
     """Asks rtabmap when the nodes of its graph were made, where that isn't known: once for the same ones, and seldom.
 
-    ``clients``: of its service under each name that it may have; ``request``: for the graph without pictures.
+    ``client``: of its service; ``request``: for the graph without pictures.
     """
 
     def __init__(
-        self, graph: PoseGraph, clients: Sequence[Any], request: Any, monotonic: Callable[[], float] = time.monotonic
+        self, graph: PoseGraph, client: Any, request: Any, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._graph, self._clients, self._request, self._monotonic = graph, clients, request, monotonic
+        self._graph, self._client, self._request, self._monotonic = graph, client, request, monotonic
         self._asked: frozenset[int] = frozenset()
         self._not_before = -ASK_EVERY_S
 
     def ask(self, message: Any) -> None:
         """A MapGraph came: ask for what it lacks. The reply tells the graph; without one it is asked again later."""
         unknown, now = self._graph.unknown(message), self._monotonic()
-        ready = next((client for client in self._clients if client.service_is_ready()), None)
-        if unknown <= self._asked or now < self._not_before or ready is None:
+        if unknown <= self._asked or now < self._not_before or not self._client.service_is_ready():
             return
         self._not_before = now + ASK_EVERY_S
-        ready.call_async(self._request).add_done_callback(lambda future: self._heard(unknown, future))
+        self._client.call_async(self._request).add_done_callback(lambda future: self._heard(unknown, future))
 
     def _heard(self, unknown: frozenset[int], future: Any) -> None:
         if future.exception() is None and future.result() is not None:
