@@ -12,6 +12,7 @@ from r4_ros.core.model import MEMORY, Anchor, Correction, CorrectionKind, EntryC
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.correctable import Correctable
+from r4_ros.memory.loading import no_collection
 from r4_ros.memory.merge_records import MergeRecord
 from r4_ros.memory.merger import AnchorMover, contradicted
 from r4_ros.memory.steadiness import Steadiness
@@ -43,7 +44,7 @@ class AnchorCorrectable(Correctable):
         Raises InvalidArgument where no node lies on the agent's way, for equal stamps and impossible numbers,
         UnknownEntry for an unknown agent, StoreError where it can't be stored; then nothing has changed.
         """
-        with self._writing:
+        with self._writing, no_collection():
             self._refuse_if_read_only()
             anchors = self._anchor_corrector.prepare(agent_id, stamps_ns, poses, map_id, session)
             settles = agent_id in self._steadiness.unsettled()

@@ -48,8 +48,6 @@ class Columns:
             first_seen=(np.int64, 0),
             last_seen=(np.int64, 0),
             centre=(np.float64, 3),
-            low=(np.float64, 3),
-            high=(np.float64, 3),
         )
         self.stays = PartTable(
             start=(np.int64, 0),
@@ -289,6 +287,12 @@ class Columns:
         times = entries["first_seen"][slots], entries["last_seen"][slots]
         self.zones.put(slots, Spans(low, high, *times, entries["agent"][slots], entries["map"][slots]))
 
+    def corners(self, slots: Slots) -> tuple[FloatArray, FloatArray]:
+        """Low and high corners [n, 3] of the boxes of entries, where they are now."""
+        rows = self.stays.last[slots]
+        centre, half = self.stays["centre"][rows], self.stays["half"][rows]
+        return centre - half, centre + half
+
     def _bounds(self, slots: Slots, placed: Slots) -> tuple[FloatArray, FloatArray]:
         """Put entries where their last stays are; gives the corners of the boxes around these and the placed ones."""
         entries, stays = self.entries, self.stays
@@ -296,7 +300,7 @@ class Columns:
         centre, half = stays["centre"][rows], stays["half"][rows]
         low, high = centre - half, centre + half
         where = span(slots)
-        entries["centre"][where], entries["low"][where], entries["high"][where] = centre, low, high
+        entries["centre"][where] = centre
         older = placed[stays.last[stays["slot"][placed]] != placed]
         if older.size:
             which = np.searchsorted(slots, stays["slot"][older])

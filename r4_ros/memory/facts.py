@@ -107,15 +107,14 @@ class FactMaker:
     def _above(self, slots: set[int]) -> list[int]:
         """Entries that ever stood within or right above these."""
         found: set[int] = set()
-        columns = self._index.entries
         for slot in sorted(slots):
-            box = Boxes(columns["low"][slot][None], columns["high"][slot][None])
+            box = Boxes(*self._index.corners(np.array([slot])))
             (x0, y0, z0), (x1, y1, z1) = box.low[0].tolist(), box.high[0].tolist()
             near, _ = self._index.zones.find(Narrow((x0, y0, z0), (x1, y1, z1 + _ABOVE_M)))
-            meets = (columns["low"][near] <= (x1, y1, z1 + _ABOVE_M)).all(axis=1)
-            meets &= (columns["high"][near] >= (x0, y0, z0)).all(axis=1)
-            small = (columns["high"][near] - columns["low"][near])[:, :2].prod(axis=1) <= box.size[0, :2].prod()
-            found.update(near[meets & small & columns["alive"][near]].tolist())
+            low, high = self._index.corners(near)
+            meets = (low <= (x1, y1, z1 + _ABOVE_M)).all(axis=1) & (high >= (x0, y0, z0)).all(axis=1)
+            small = (high - low)[:, :2].prod(axis=1) <= box.size[0, :2].prod()
+            found.update(near[meets & small & self._index.entries["alive"][near]].tolist())
         return sorted(found - slots)[:_MOST_HELD]
 
     # Places and company.

@@ -146,7 +146,7 @@ class Fuser:
 
         ``there``: which may be it.
         """
-        low, high = self._index.entries["low"][members.slots], self._index.entries["high"][members.slots]
+        low, high = self._index.corners(members.slots)
         volume, its = (high - low).prod(axis=1), best[members.thing]
         shared = np.clip(np.minimum(high, high[its]) - np.maximum(low, low[its]), 0, None).prod(axis=1)
         holds = (shared >= _PART * volume[its]) & (volume > _LARGER * volume[its]) & there

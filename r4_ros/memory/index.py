@@ -51,9 +51,8 @@ class Index(Columns):
 
     def own_places(self, slots: Slots) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Low and high corners and centres of the boxes where entries are, each in its own map's coordinates."""
-        columns, alignments = self.entries, self.anchors.alignments
-        if not alignments:
-            return columns["low"][slots], columns["high"][slots], columns["centre"][slots]
+        if not self.anchors.alignments:
+            return *self.corners(slots), self.entries["centre"][slots]
         centre, half = self.placed_stays(self.stays.last[slots].astype(np.int64), own=True)
         return centre - half, centre + half, centre
 
@@ -79,7 +78,7 @@ class Index(Columns):
         concerned[owner[rows]] = True
         slots = np.flatnonzero(concerned)
         other.stays = self.stays.with_own("centre", "half", filled=len(rows) < len(owner))
-        other.entries = self.entries.with_own("centre", "low", "high", filled=len(slots) < self.entries.rows)
+        other.entries = self.entries.with_own("centre", filled=len(slots) < self.entries.rows)
         for portion in _portions(rows):
             other._place(portion)
         older = np.flatnonzero(concerned[owner] & (self.stays.last[owner] != np.arange(len(owner))))

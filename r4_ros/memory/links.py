@@ -90,8 +90,8 @@ class Linker:
         return whose, stay, since
 
     def _sizes(self, slots: Slots) -> FloatArray:
-        columns = self._index.entries
-        return np.asarray((columns["high"][slots] - columns["low"][slots]).max(axis=1))
+        low, high = self._index.corners(slots)
+        return np.asarray((high - low).max(axis=1))
 
     def _epsilon(self, sizes: FloatArray) -> FloatArray:
         """How far apart things whose larger one has this size may be."""

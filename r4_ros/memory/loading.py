@@ -13,7 +13,7 @@ from r4_ros.memory.store import MemoryStore
 
 def load(store: MemoryStore, index: Index, coverage: Coverage) -> None:
     """Fill an empty index and coverage."""
-    with _no_collection():
+    with no_collection():
         for batch in store.entry_batches():
             index.load(batch)
         for vectors in store.vector_batches():
@@ -29,7 +29,7 @@ def load(store: MemoryStore, index: Index, coverage: Coverage) -> None:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Millions of new records, of which none is garbage, would be looked through again and again."""
     was = gc.isenabled()
     gc.disable()
