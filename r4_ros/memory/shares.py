@@ -231,4 +231,6 @@ class ShareColumns(Table):
 
     def on(self, anchors: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which blocks have a share on some of the anchors, a mask by number."""
+        if not anchors.any():  # there may be none at all
+            return np.zeros(self.rows, np.bool_)
         return np.asarray((anchors[self["anchor"]] & (self["weight"] > 0)).any(axis=1))
