@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 def sim(
     scenarios: Annotated[int, typer.Option(help="how many scenarios", min=1, max=100)] = 12,
+    first: Annotated[int, typer.Option(help="number of the first one, to split long runs", min=0, max=1000)] = 0,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option(help="ask nothing: put together what earlier runs wrote with --out", metavar="FILE"),
+    ] = None,
     planner: language.PlannerName = "rules",
     lm_backend: language.Backend = "server",
     lm_model: language.Model = "",
@@ -53,10 +58,13 @@ def sim(
     from r4_ros.evaluation.sim.ask import read_wordings
     from r4_ros.evaluation.sim.degraded import KINDS
     from r4_ros.evaluation.sim.keyed import KEYS
-    from r4_ros.evaluation.sim.proof import ask_all, figures
+    from r4_ros.evaluation.sim.proof import ask_all, figures, read_tally
     from r4_ros.reasoner.planner import make_planner
 
     active, worse = (frozenset(k.strip() for k in names.split(",") if k.strip()) for names in (keys, degrade))
+    if answers:
+        _show(figures(read_tally(answers)), as_json)
+        return
     config = language.reasoner_config(
         planner, lm_backend, lm_model, lm_url, lm_key_variable, allow_remote, lm_timeout, lm_fallback
     )
@@ -71,25 +79,30 @@ def sim(
     if log is not None and questions is not None:
         tally = _foreign(log, questions, model, active, reader)
     else:
-        runs = _runs(scenarios, model, cache, render, worse)
+        runs = _runs(first, scenarios, model, cache, render, worse)
         worded = None if wordings is None else read_wordings(wordings)
         tally = ask_all(runs, model, active, variants, times, worded, planner=reader)
     if out is not None:
         rows = [json.dumps({"variant": name, **m.as_row()}) for name, found in tally.marked.items() for m in found]
         _write(out, "".join(f"{row}\n" for row in rows))
-    found = figures(tally)
+    _show(figures(tally), as_json)
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(found))
     else:
         _print(found)
 
 
-def _runs(count: int, embedder: Embedder | None, cache: Path | None, render: bool, worse: frozenset[str]) -> list[Made]:
+def _runs(
+    first: int, count: int, embedder: Embedder | None, cache: Path | None, render: bool, worse: frozenset[str]
+) -> list[Made]:
     from r4_ros.cli.frames import progress
     from r4_ros.evaluation.sim.runs import cache_folder, frame_count, make, make_unrendered
     from r4_ros.evaluation.sim.scenarios import scenarios
 
-    wanted, folder = scenarios(count), cache_folder(cache)
+    wanted, folder = scenarios(first + count)[first:], cache_folder(cache)
     done, runs = 0, []
     with progress(sum(frame_count(s) for s in wanted)) as advance:
         for scenario in wanted:

@@ -73,6 +73,9 @@ def test_foreign_questions_are_asked_of_a_foreign_memory(tmp_path: Path) -> None
     assert json.loads(result.stdout)["accuracy"] == 1.0
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [w["mark"]["right"] for w in written] == [True, True] and written[0]["answer"]["evidence"]
+    together = CliRunner().invoke(app, ["eval", "sim", "--answers", str(out), "--answers", str(out), "--json"])
+    assert together.exit_code == 0, together.output
+    assert json.loads(together.stdout)["questions"] == 4 and json.loads(together.stdout)["accuracy"] == 1.0
     plans = [says(decompose.plan(str(r["text"])).model_dump_json()) for r in rows]
     with chat_double(*plans) as server:
         by_model = ["--planner", "lm", "--lm-model", "m", "--lm-url", server.url]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from r4_ros.core.config import MemoryConfig, ReasonerConfig
+from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import Question
 from r4_ros.core.ports import Embedder, Memory
 from r4_ros.evaluation.sim.ask import Wordings, questions
 from r4_ros.evaluation.sim.captions import Captions
-from r4_ros.evaluation.sim.cases import Case
+from r4_ros.evaluation.sim.cases import Case, Want
 from r4_ros.evaluation.sim.figures import confidence_figures, gate_figures
 from r4_ros.evaluation.sim.glances import glances
 from r4_ros.evaluation.sim.keyed import KEYS, Keyed, Recent
@@ -117,6 +119,25 @@ def _asked(
         answer = answer_to_dict(reasoner.answer(question))
         found.append(Marked(case, answer, mark(case, answer, truth), now_ns))
     return found
+
+
+def read_tally(files: Iterable[Path]) -> Tally:
+    """What ``as_row`` wrote in several runs, put together. Raises InvalidArgument."""
+    marked: dict[str, list[Marked]] = defaultdict(list)
+    for file in files:
+        try:
+            for line in file.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                marked[row["variant"]].append(_from_row(row))
+        except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+            raise InvalidArgument(f"{file}: no answers as --out writes them: {error}") from error
+    return Tally({"": [], **marked}, 0.0)
+
+
+def _from_row(row: Mapping[str, Any]) -> Marked:
+    want = {f.name: row["want"][f.name] for f in fields(Want)}
+    case = {f.name: row[f.name] for f in fields(Case)} | {"want": Want(**want)}
+    return Marked(Case(**case), row["answer"], Mark(**row["mark"]), row["now_ns"])
 
 
 def figures(tally: Tally) -> dict[str, Any]:
