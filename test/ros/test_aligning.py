@@ -29,7 +29,7 @@ AGENTS = ["robot1", "robot2"]
 
 
 def frame(agent: str, map_id: str, label: str = "cup", x: float = 0.0) -> m.Frame:
-    """One thing, x to the right and two metres ahead of a camera over its own map's origin; both frames are called 'map'."""
+    """One thing two metres ahead, x to the right, of a camera over its map's origin; all frames are called 'map'."""
     thing = m.Observation(0, label, m.Box(m.Pose((x, 0.0, 2.0)), (0.1, 0.1, 0.1)))
     view = m.View(1.0, 0.8, 0.1, 5.0)
     return m.Frame(agent, "c", "w", 1, 0, 1001 * m.NS_PER_S, map_id, "map", "o", AHEAD, view, observations=(thing,))
