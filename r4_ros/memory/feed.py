@@ -34,7 +34,7 @@ from r4_ros.memory.store import (
     WriterRecord,
 )
 
-CHANGES, ENTRIES, EVENTS, FRAMES, MINUTES, EPISODES, MOVES = 100, 500, 1000, 1000, 100, 300, 20
+CHANGES, ENTRIES, EVENTS, FRAMES, MINUTES, EPISODES, MOVES = 30, 200, 300, 300, 30, 100, 20
 """At most so many in one call: logged statements, entries, events, frames looked through, minutes, episodes, moves."""
 _SECOND = 1_000_000_000
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from r4_ros.core.errors import InvalidArgument, NotPermitted
 from r4_ros.memory import envelope
-from r4_ros.memory.envelope import Head, Told
+from r4_ros.memory.envelope import Told
 from r4_ros.memory.feed import Feed
 from r4_ros.memory.postgres_database import PostgresDatabase, open_postgres
 from r4_ros.memory.postgres_sync import CHANNEL_DONE, CHANNEL_DOWN, CHANNEL_UP
+from r4_ros.memory.server_state import ClockOffset, ServerState
 from r4_ros.memory.store import SessionRecord
 
 ROUNDS = 5
@@ -27,32 +27,6 @@ _WAITING = f"""SELECT sequence, substring(content FROM 1 FOR {envelope.HEAD_BYTE
     WHERE agent_id = ? AND writer = ? ORDER BY sequence"""
 _PUT = """INSERT INTO inbox(agent_id, writer, sequence, kind, sent_ns, content) VALUES (?, ?, ?, 'batch', ?, ?)
     ON CONFLICT (agent_id, writer, sequence) DO NOTHING"""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerState:
-    """What the server has of a memory: worked in up to ``told`` (batch ``sequence``), and ``waiting`` in the inbox."""
-
-    sequence: int
-    told: Told
-    waiting: tuple[tuple[int, Head], ...]
-    frames: int = 0
-    observations: int = 0
-    refused: int = 0
-    problem: str = ""
-
-    @property
-    def newest(self) -> tuple[int, Told]:
-        """Number of the batch sent last, and where it leads."""
-        return (self.waiting[-1][0], self.waiting[-1][1].told) if self.waiting else (self.sequence, self.told)
-
-
-@dataclass(frozen=True, slots=True)
-class ClockOffset:
-    """What to add to this computer's clock for the server's, and the round trip in which that was measured, ns."""
-
-    offset_ns: int
-    round_ns: int
 
 
 class MapLink:

@@ -28,6 +28,8 @@ from r4_ros.memory.sqlite_store import SqliteStore
 from r4_ros.memory.store import KeptFrame
 
 FRAMES, LATE_FRAMES, EPISODES = 32, 32, 256
+MOST_COUNTED = 10_000
+"""Of frames that wait no more are counted."""
 BYTES = 2_000_000
 """A batch has no more than these, before it is compressed; a single record may be larger."""
 Known = Callable[[str, list[str]], set[str]]
@@ -37,8 +39,8 @@ _FRAME = """SELECT f.stamp_ns, s.camera, w.writer, f.sequence FROM frame f JOIN 
     JOIN writer w USING(writer_no) WHERE frame_id = ?"""
 _UNTIL = """SELECT max(frame_id), count(*) FROM (SELECT frame_id FROM frame JOIN stream USING(stream_id)
     WHERE frame_id > ? AND agent_id = ? ORDER BY frame_id LIMIT ?)"""
-_WAITING = """SELECT count(*), min(stamp_ns) FROM frame JOIN stream USING(stream_id)
-    WHERE frame_id > ? AND agent_id = ?"""
+_WAITING = f"""SELECT count(*), min(stamp_ns) FROM (SELECT stamp_ns FROM frame JOIN stream USING(stream_id)
+    WHERE frame_id > ? AND agent_id = ? ORDER BY frame_id LIMIT {MOST_COUNTED})"""
 _LATE = "SELECT late_no, frame_id FROM late WHERE late_no > ? AND frame_id <= ? ORDER BY late_no LIMIT ?"
 _CELLS = "SELECT coverage_no FROM coverage WHERE agent_id = ? AND until_ns >= ? AND start_ns <= ?"
 _EPISODES = "SELECT episode_no FROM episode WHERE episode_no > ? AND agent_id = ? ORDER BY episode_no LIMIT ?"
@@ -75,7 +77,7 @@ class Outbox:
         return newest or told.frame, count
 
     def waiting(self, told: Told) -> tuple[int, int]:
-        """How many of the agent's frames weren't told, and the oldest stamp of them (0: none)."""
+        """How many of the agent's frames weren't told (``MOST_COUNTED`` at most), and when they begin (0: none)."""
         [(count, oldest)] = self._file.execute(_WAITING, (told.frame, self._agent))
         return count, oldest or 0
 

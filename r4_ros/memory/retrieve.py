@@ -126,8 +126,9 @@ class Retriever:
     ) -> Retrieval:
         agents = self._agents(query)
         now = self._now(query, agents)
-        ego_candidates = agents if not query.ego_agent and len(agents) > 1 else []
-        ego_agent = query.ego_agent or (agents[0] if len(agents) == 1 else "")
+        here = [agent for agent in agents if agent not in self._sessions.others] or agents
+        ego_candidates = here if not query.ego_agent and len(here) > 1 else []
+        ego_agent = query.ego_agent or (here[0] if len(here) == 1 else "")
         scene = Scene(now, query.at_ns, ego_agent, regions, deadline)
         if query.limit < 1:
             raise InvalidArgument(f"limit must be at least 1, not {query.limit}")

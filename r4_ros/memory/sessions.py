@@ -60,6 +60,8 @@ class Sessions:
         self._gap_ns = nanoseconds(config.session_gap_s)
         self._silence_s = config.writer_silence_s
         self._monotonic = monotonic
+        self.others = frozenset[str]()
+        """Agents that write elsewhere, and are only read here."""
         self._sessions: dict[str, list[SessionRecord]] = {}
         self._writers: dict[_WriterKey, list[WriterRecord]] = {}
         self._alive: dict[tuple[str, str], tuple[str, float]] = {}

@@ -39,8 +39,8 @@ _FRAMES = """SELECT frame_id, s.agent_id, s.camera, w.writer, f.sequence, w.writ
 _OBSERVATIONS = """SELECT frame_id, idx, o.label, box, covariance, o.visibility, o.confidence, track_id, o.description,
     o.attributes, image, entry_id FROM observation o LEFT JOIN entry USING(slot)
     WHERE frame_id > ? AND frame_id <= ? ORDER BY frame_id, idx"""
-_BASES = """SELECT anchor_id, stamp_ns, base_in_sensor FROM frame JOIN stream USING(stream_id)
-    WHERE frame_id <= ? AND agent_id = ? ORDER BY frame_id"""
+_BASES = """SELECT anchor_id, stamp_ns, base_in_sensor FROM frame WHERE frame_id IN (SELECT min(frame_id)
+    FROM frame JOIN stream USING(stream_id) WHERE frame_id <= ? AND agent_id = ? GROUP BY anchor_id)"""
 _LAST_DEPTH = """SELECT camera, max(frame_id) FROM frame JOIN stream USING(stream_id)
     WHERE depth IS NOT NULL AND frame_id <= ? AND agent_id = ? AND frame_id > ? GROUP BY camera"""
 _DEPTH = """SELECT agent_id, camera, stamp_ns, until_ns, map_id, rows, depth

@@ -90,13 +90,13 @@ class Syncable(Correctable):
     def _begin_hearing(self) -> None:
         """At the start: whom it heard of, and what of that no answer names."""
         told = self.store.told
-        self._peers = told.others()
+        self._sessions.others = told.others()
         self._said.hide_too(frozenset(json.loads(told.get(HIDDEN) or "[]")))
 
     def peers(self) -> list[str]:
         """Agents whose namespaces are a map server's, and only read here, sorted."""
         with self._lock:
-            return sorted(self._peers)
+            return sorted(self._sessions.others)
 
     def heard(self) -> Heard:
         """How far a map server was heard."""
@@ -104,22 +104,22 @@ class Syncable(Correctable):
             return Heard.of_text(self.store.told.get(HEARD))
 
     def _refuse_if_others(self, agent_id: str) -> None:
-        if agent_id in self._peers:
+        if agent_id in self._sessions.others:
             raise NotPermitted(f"what '{agent_id}' saw comes from the map server; this memory only reads it")
 
     def hear(self, news: News) -> None:
         """Take over what others know; on return it survives kill -9. Raises StoreError; then nothing has changed."""
         with self._writing, self._lock:
             self._refuse_if_read_only()
-            mine = frozenset(self._sessions.agents()) - self._peers
-            peers = self._peers | {s.agent_id for s in news.sessions if s.agent_id not in mine}
+            mine = frozenset(self._sessions.agents()) - self._sessions.others
+            peers = self._sessions.others | {s.agent_id for s in news.sessions if s.agent_id not in mine}
             own = Own(self._next_frame, self._index.entries.rows, self._revision + 1, mine)
             kept = {HEARD: news.heard.to_text(), PEERS: json.dumps(sorted(peers))}
             if news.hidden is not None:
                 kept[HIDDEN] = json.dumps(sorted(news.hidden))
             change = Hearing(news, own, self.store, self._anchors).change(kept)
             numbers = self.store.write_peers(change)
-            self._peers, self._revision = peers, change.revision
+            self._sessions.others, self._revision = peers, change.revision
             self.heard_revision = change.revision
             self._take_ways(change)
             self._take_states(change)

@@ -11,13 +11,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from r4_ros.core.errors import InvalidArgument, R4Error
+from r4_ros.core.errors import InvalidArgument, R4Error, Unavailable
 from r4_ros.memory import envelope
 from r4_ros.memory.envelope import Head, Told
 from r4_ros.memory.library import Library
-from r4_ros.memory.map_link import ClockOffset, MapLink, ServerState
 from r4_ros.memory.outbox import Batch, Outbox
+from r4_ros.memory.server_state import ClockOffset, ServerState
+
+if TYPE_CHECKING:
+    from r4_ros.memory.map_link import MapLink
 
 WINDOW = 8
 """Batches that may wait in the inbox; a server that doesn't keep up isn't sent more."""
@@ -41,9 +45,9 @@ class SyncConfig:
 
 @dataclass(frozen=True, slots=True)
 class SyncState:
-    """What a person wants to know. ``waiting_frames``: not worked in yet, the oldest of them of ``oldest_ns``;
-    ``waiting_batches``: in the inbox.
+    """What a person wants to know.
 
+    ``waiting_frames``: not worked in yet (10,000: or more), of ``oldest_ns`` on; ``waiting_batches``: in the inbox.
     ``refused``: records that the server didn't take since ever; ``problem``: why the last one. ``error``: of the last
     step (empty: none). ``notice``: what happened that nothing can be done about. ``heard``: records that came down.
     ``lost``: observations that this robot had to drop before the server was told of them.
@@ -78,12 +82,13 @@ class Synchronizer:
         self,
         library: Callable[[], Library],
         config: SyncConfig,
-        connect: Callable[[SyncConfig], MapLink] = lambda config: MapLink(config.url, config.agent_id),
+        connect: Callable[[SyncConfig], MapLink] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         if not isinstance(library().store.path, Path):
             raise InvalidArgument(f"{library().store.path}: only a robot's own file is synchronised with a map server")
-        self._library, self._config, self._connect, self._monotonic = library, config, connect, monotonic
+        self._library, self._config, self._connect = library, config, connect or _connected
+        self._monotonic = monotonic
         self._link: MapLink | None = None
         self._outbox: Outbox | None = None
         self._clock: ClockOffset | None = None
@@ -229,3 +234,11 @@ class Synchronizer:
     def _head(self, batch: Batch) -> Head:
         clock = self._clock or ClockOffset(0, 0)
         return Head(batch.after, batch.told, self._again, self._library().live, clock.offset_ns, clock.round_ns)
+
+
+def _connected(config: SyncConfig) -> MapLink:
+    try:
+        from r4_ros.memory.map_link import MapLink
+    except ImportError as error:
+        raise Unavailable(f"a map server is reached with psycopg: pip install 'psycopg[binary]' ({error})") from None
+    return MapLink(config.url, config.agent_id)

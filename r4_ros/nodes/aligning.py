@@ -83,7 +83,8 @@ class Aligning(AnchorTopics):
 
         Each in the coordinates of the map that it names: that of the agent it is near to, or a ``common`` one.
         """
-        limit, agents = self.config.entries_limit, self.library.agents() or [self.agent_id]
+        others, limit = self.library.peers(), self.config.entries_limit
+        agents = [agent for agent in self.library.agents() if agent not in others] or [self.agent_id]
         share = min(limit, -(-2 * limit // len(agents)))  # twice its part: what two are near to counts once
         chosen: dict[tuple[str, str], PlacedEntry] = {}
         near = [list(self.library.entries_near(agent, share, common)) for agent in agents]

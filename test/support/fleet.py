@@ -110,7 +110,10 @@ def known_of(library: Library, agent: str) -> dict[str, Any]:
 
 
 def _plain(entry: Any) -> Any:
-    stays = tuple(replace(stay, anchor_id=0, revision=0) for stay in entry.stays)
+    stays = tuple(
+        replace(stay, anchor_id=0, revision=0, shares=tuple(replace(share, anchor_id=0) for share in stay.shares))
+        for stay in entry.stays
+    )
     return replace(entry, stays=stays, revision=0)
 
 

@@ -377,3 +377,18 @@ def test_an_export_tells_of_a_robot_what_it_saw_itself(
     with open_library(tmp_path / "copy.db", MemoryConfig()) as copy:
         Importer(copy).read(lines, strict=True)
         check_alike(copy, mine.library, "r1")
+
+
+def test_what_others_told_makes_nobody_ask_who_me_is(
+    fleet: Fleet, synced: MakeRobot, make_robot: Any, thing: Any
+) -> None:
+    mine, theirs = synced("r1"), synced("r2")
+    for one in (mine, theirs):
+        one.library.ingest(make_robot(agent_id=one.name, map_id="home").frame(1, thing("cup", (2, 0, 1))))
+    settle(fleet, mine, theirs)
+    for _ in range(2):
+        found = mine.library.retrieve(Query(labels=("cup",)))
+        assert found.ego is not None and found.ego.agent_id == "r1" and not found.ego_candidates
+        assert len(found.entries) == 1
+        mine.kill()
+    assert fleet.library.retrieve(Query(labels=("cup",))).ego_candidates == ("r1", "r2")
