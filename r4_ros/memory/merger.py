@@ -103,7 +103,7 @@ class Merger:
         labels, threshold = self._index.labels, self._config.label_similarity
         label = beside.entries["label"]
         batch = _Batch(beside, self._coverage.with_anchors(beside.anchors))
-        context = MergeContext(revision, beside.anchors, self._gap_ns)
+        context = MergeContext(revision, beside.anchors.__getitem__, self._gap_ns)
         for a, b in pairs:
             if labels.alike(int(label[a]), int(label[b]), threshold):
                 self._try(batch, a, b, stamp_ns, reason, context)

@@ -23,10 +23,10 @@ from r4_ros.core.model import (
     Stay,
     Vec3,
 )
-from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory import shares
 from r4_ros.memory.attributes import merged_histories
 from r4_ros.memory.observe import motion_of
-from r4_ros.memory.shares import Places
+from r4_ros.memory.shares import AnchorOf, Places
 from r4_ros.memory.stays import same_size
 from r4_ros.memory.store import StoredEvent
 from r4_ros.memory.turns import Turn, kept, normal
@@ -37,7 +37,7 @@ class MergeContext:
     """What all merges of one moment share."""
 
     revision: int
-    anchors: AnchorBook
+    anchor_of: AnchorOf
     sighting_gap_ns: int
 
 
@@ -62,7 +62,7 @@ def combined(older: Entry, newer: Entry, gone: bool, context: MergeContext, piec
     """
     last = older if older.last_seen >= newer.last_seen else newer
     presence = (*older.presence[:-1], *_joined(older.presence[-1], newer.presence, gone))
-    stay = _one_stay(older.stays[-1], newer.stays[0], context.anchors, pieces)
+    stay = _one_stay(older.stays[-1], newer.stays[0], context.anchor_of, pieces)
     end = FOREVER if presence[-1].end == FOREVER else presence[-1].last_seen + 1
     if len(newer.stays) > 1:
         end = newer.stays[0].interval.end
@@ -122,9 +122,9 @@ def _joined(older: Presence, newer: tuple[Presence, ...], gone: bool) -> tuple[P
     return (Presence(older.start_earliest, older.start, seen, end),)
 
 
-def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook, pieces: bool) -> Stay:
+def _one_stay(older: Stay, newer: Stay, anchor_of: AnchorOf, pieces: bool) -> Stay:
     """On the older one's anchor. Views of the whole thing count, where there are some; parts add up."""
-    boxes = [anchors.box(s, own=True) for s in (older, newer)]
+    boxes = [shares.box(s, lambda number: anchor_of(number).pose_in_map) for s in (older, newer)]
     (a_low, a_high), (b_low, b_high) = (bounds(box) for box in boxes)
     share = newer.count / (older.count + newer.count)
     if pieces:
@@ -136,18 +136,18 @@ def _one_stay(older: Stay, newer: Stay, anchors: AnchorBook, pieces: bool) -> St
         low, high = a_low + share * (b_low - a_low), a_high + share * (b_high - a_high)
     else:
         low, high = np.minimum(a_low, b_low), np.maximum(a_high, b_high)
-    places = Places([(older, 1 - share), (newer, share)], anchors.__getitem__)
+    places = Places([(older, 1 - share), (newer, share)], anchor_of)
     places.move(((low + high) / 2).tolist())
     places.fold()
-    middle, shares = places.shares()
-    back = inverse(anchors[older.anchor_id].pose_in_map)
+    middle, parts = places.shares()
+    back = inverse(anchor_of(older.anchor_id).pose_in_map)
     return replace(
         older,
         interval=Interval(min(older.interval.start, newer.interval.start), FOREVER),
         box=Box(Pose(middle, back.orientation), vec3(high - low)),
-        shares=shares,
+        shares=parts,
         turned=_turn(older, newer, [yaw_of(box.pose.orientation) for box in boxes], vec3(high - low)),
-        position_covariance=_smaller(older, newer, anchors),
+        position_covariance=_smaller(older, newer, anchor_of),
         count=older.count + newer.count,
         whole=older.whole + newer.whole,
     )
@@ -161,10 +161,10 @@ def _turn(older: Stay, newer: Stay, yaws: Sequence[float], extent: Vec3) -> Turn
     return kept(normal((stay.turned[0] + yaw, *stay.turned[1:])), extent)
 
 
-def _smaller(older: Stay, newer: Stay, anchors: AnchorBook) -> Matrix3:
+def _smaller(older: Stay, newer: Stay, anchor_of: AnchorOf) -> Matrix3:
     """The covariance of the place known better, in the older one's anchor frame."""
     mine, theirs = (np.asarray(s.position_covariance).reshape(3, 3) for s in (older, newer))
     if np.trace(mine) <= np.trace(theirs):
         return older.position_covariance
-    turn = compose(inverse(anchors[older.anchor_id].pose_in_map), anchors[newer.anchor_id].pose_in_map)
+    turn = compose(inverse(anchor_of(older.anchor_id).pose_in_map), anchor_of(newer.anchor_id).pose_in_map)
     return rotate_covariance(turn.orientation, newer.position_covariance)

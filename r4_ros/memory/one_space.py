@@ -97,7 +97,7 @@ class OneSpace:
             return
         slots = (older.slot, newer.slot)
         events = [*self._store.events(slots=slots), *(e for e in plan.events if e.slot in slots)]
-        context = MergeContext(plan.context.revision, plan.context.anchors, self._gap_ns)
+        context = MergeContext(plan.context.revision, plan.context.numbered, self._gap_ns)
         after = StoredEntry(older.slot, combined(older.entry, newer.entry, False, context, pieces=True))
         voided = void_events(older.entry, newer.entry, events)
         moved = tuple(

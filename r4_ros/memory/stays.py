@@ -87,13 +87,11 @@ class FrameContext:
 
     def anchor_of(self, stay: Stay) -> Anchor:
         """The anchor that a stay hangs on."""
-        return self._numbered(stay.anchor_id)
+        return self.numbered(stay.anchor_id)
 
-    def _numbered(self, anchor_id: int) -> Anchor:
+    def numbered(self, anchor_id: int) -> Anchor:
+        """An anchor by its id, be it the frame's own."""
         return self.anchor if anchor_id == self.anchor.anchor_id else self.anchors[anchor_id]
-
-    def _pose_of(self, anchor_id: int) -> Pose:
-        return self._numbered(anchor_id).pose_in_map
 
     def along(self, stay: Stay) -> bool:
         """Whether the frame lies on the stretch of the way that a stay hangs on."""
@@ -101,7 +99,7 @@ class FrameContext:
 
     def places(self, stay: Stay) -> Places:
         """What each stretch of the robot's way says of where a stay is."""
-        return Places([(stay, 1.0)], self._numbered)
+        return Places([(stay, 1.0)], self.numbered)
 
     def anchors_of(self, stays: Sequence[Stay]) -> tuple[FloatArray, FloatArray]:
         """Rotations [n, 3, 3] and positions [n, 3] of the anchors of stays."""
@@ -113,11 +111,11 @@ class FrameContext:
 
     def centre(self, stay: Stay) -> Vec3:
         """Where the centre of a stay is in the map."""
-        return shares.centre(stay, self._pose_of)
+        return shares.centre(stay, lambda number: self.numbered(number).pose_in_map)
 
     def box(self, stay: Stay) -> Box:
         """A stay's box in the map."""
-        return shares.box(stay, self._pose_of)
+        return shares.box(stay, lambda number: self.numbered(number).pose_in_map)
 
 
 def place(observations: Sequence[Observation], sensor_in_map: Pose) -> list[Seen]:

@@ -30,6 +30,17 @@ def seen_from_both_ends(memory: Any, robot: Any, thing: Any) -> tuple[str, str]:
     return first.entry_id, second.entry_id
 
 
+def test_pieces_that_meet_in_a_frame_with_an_anchor_of_its_own_are_one_thing(
+    memory: Any, robot: Any, thing: Any
+) -> None:
+    """Each 6 s later, so that both hang on the anchor of the frame that shows them to be one."""
+    seen_from_both_ends(memory, robot, thing)
+    for k in range(8):
+        memory.ingest(robot.frame(8 + 6 * k, part(thing, -2.0 + 0.4 * k, -0.8 + 0.4 * k)))
+    [counter] = [e for e in memory.entries() if e.label == "counter"]
+    assert counter.count == 10 and len(memory.merges()) == 1 and memory._store.problems() == []
+
+
 def test_pieces_that_grow_into_each_other_are_one_thing(open_memory: Any, robot: Any, thing: Any) -> None:
     library = open_memory()
     first, second = seen_from_both_ends(library, robot, thing)
