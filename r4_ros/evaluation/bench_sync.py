@@ -115,9 +115,11 @@ def _caught_up(robot: Library, inbox: Inbox, config: SyncConfig, server: Server)
 
 def _heard(other: Library, config: SyncConfig) -> dict[str, float]:
     sync = Synchronizer(lambda: other, config)
-    began, start = time.perf_counter(), time.process_time()
-    while sync.step():
-        pass
+    began, start, longest_s, busy = time.perf_counter(), time.process_time(), 0.0, True
+    while busy:
+        step = time.process_time()
+        busy = sync.step()
+        longest_s = max(longest_s, time.process_time() - step)
     took_s, cpu_s, records = time.perf_counter() - began, time.process_time() - start, sync.state.heard
     sync.close()
     return {
@@ -125,6 +127,7 @@ def _heard(other: Library, config: SyncConfig) -> dict[str, float]:
         "entries": len(other.entries()),
         "records_per_s": round(records / took_s),
         "catch_up_s": round(took_s, 2),
+        "longest_step_cpu_ms": round(longest_s * 1e3, 1),
         "robot_cpu_us_per_record": round(cpu_s / max(records, 1) * 1e6, 1),
         "file_bytes_per_record": round(other.store.size_bytes() / max(records, 1)),
     }
@@ -156,7 +159,7 @@ def _live(robot: Library, walk: Walk, inbox: Inbox, config: SyncConfig, count: i
     while sync.step() or inbox.work() is not None or sync.state.waiting_frames:
         pass
     sync.close()
-    found = {"frames": count}
+    found: dict[str, float] = {"frames": count}
     for syncing, name in ((False, "alone"), (True, "syncing")):
         p50, p99 = np.percentile(times[syncing], (50, 99)) * 1e3
         found |= {f"{name}_p50_ms": round(float(p50), 2), f"{name}_p99_ms": round(float(p99), 2)}
