@@ -11,6 +11,7 @@ import typer
 
 def experience(
     seeds: Annotated[int, typer.Option(help="how many streams, each of its own rooms and things", min=1, max=100)] = 10,
+    first: Annotated[int, typer.Option(help="number of the first stream", min=0, max=10_000)] = 0,
     modes: Annotated[str, typer.Option(help="comma-separated; empty: all", metavar="NAMES")] = "",
     day_tasks: Annotated[int, typer.Option(help="tasks of each of a stream's four days", min=4, max=512)] = 128,
     duration: Annotated[float, typer.Option(help="simulated seconds of a day", min=150, max=3600)] = 300.0,
@@ -38,7 +39,8 @@ def experience(
             done += 1
             advance(done)
 
-        found = prove(range(seeds), cache_folder(cache), make_embedder(embedder), wanted, day_tasks, duration, one_more)
+        streams, language = range(first, first + seeds), make_embedder(embedder)
+        found = prove(streams, cache_folder(cache), language, wanted, day_tasks, duration, one_more)
     if as_json:
         print(json.dumps(found))
     else:

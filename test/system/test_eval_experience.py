@@ -19,7 +19,7 @@ MODES = ("none", "experience", "lifecycle", "random", "noisy")
 def test_a_tiny_stream_in_some_modes(tmp_path: Path) -> None:
     load_commands()
     command = ["eval", "experience", "--seeds", "1", "--day-tasks", "12", "--duration", "150", "--embedder", "none"]
-    command += ["--modes", ",".join(MODES)]
+    command += ["--first", "3", "--modes", ",".join(MODES)]
     result = CliRunner().invoke(app, [*command, "--cache", str(tmp_path), "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
