@@ -183,16 +183,19 @@ def _table(answer: Answer) -> Any:
     from rich.text import Text
 
     table = Table(show_edge=False, pad_edge=False)
-    for title in ("entry", "thing", "x", "y", "z", "last seen", "by", "state", "n"):
+    maps = len({e.map_id for e in answer.evidence}) > 1
+    titles = ("entry", "thing", "x", "y", "z", *(("map",) if maps else ()), "last seen", "by", "state", "n")
+    for title in titles:
         table.add_column(title, justify="right" if title in ("x", "y", "z", "n") else "left")
     for e in answer.evidence[:SHOWN]:
         attributes = " ".join(value for name, value in e.attributes if name != DESCRIBED_BY)
         thing = f"{e.label} ({attributes})" if attributes else e.label
-        place = [f"{v:.2f}" for v in e.box.pose.position]
+        place = [f"{v:.2f}" if e.place_known else "?" for v in e.box.pose.position]
         cells = [
             e.entry_id[:8],
             thing,
             *place,
+            *((e.map_id,) if maps else ()),
             _stamp(e.last_seen),
             e.agent_id,
             STATES[e.state.name],

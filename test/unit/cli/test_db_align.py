@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from r4_ros.cli import ask as questions
 from r4_ros.cli import db as commands
 from r4_ros.cli.view import scene_of
 from r4_ros.core.config import MemoryConfig
@@ -72,3 +73,12 @@ def test_the_picture_shows_aligned_maps_as_one(db: Path) -> None:
     run(db, "--agent", "robot2", "--map", "lab", "--xyz", "0", "3", "0")
     assert scene().other_maps == () and len(scene().things) == 2
     assert {walk.agent_id for walk in scene().walks} == {"robot1", "robot2"}
+
+
+def test_the_answer_shows_no_place_on_a_map_that_means_nothing_to_the_asker(db: Path) -> None:
+    asker = typer.Typer()
+    questions.register(asker)
+    asker.callback()(lambda: None)
+    asked = ["ask", "How many mugs are there?", "--db", str(db), "--ego", "robot1", "--embedder", "none"]
+    shown = RUN.invoke(asker, asked, catch_exceptions=False).stdout
+    assert "map" in shown and "lab" in shown and "?" in shown
