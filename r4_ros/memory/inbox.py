@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError
+from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError, StoreOutdated
 from r4_ros.core.model import Embedding
 from r4_ros.memory import envelope, interchange_read
 from r4_ros.memory.envelope import Told
@@ -66,14 +66,20 @@ class Inbox:
             self._anew()
             self._spoilt = False
         library = self._library()
-        row = self._next(library)
+        try:
+            row = self._next(library)
+        except StoreOutdated:  # somebody else wrote to it
+            self._spoilt = True
+            raise
         if row is None:
             return None
         revision = library.revision
         try:
             return self._worked(library, row, together=True)
-        except StoreError:
-            self._spoilt = library.revision != revision  # nothing is stored, but the memory knows of some of it
+        except StoreError as error:
+            self._spoilt = library.revision != revision or isinstance(
+                error, StoreOutdated
+            )  # nothing is stored, but the memory knows of some of it
             self._meanings.clear()
             if self._spoilt:
                 library = self._anew()

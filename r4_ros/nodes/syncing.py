@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import TYPE_CHECKING
 
-from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.errors import InvalidArgument, StoreError
 from r4_ros.memory.database_name import is_url
 from r4_ros.memory.library import Library
 from r4_ros.nodes.anchor_topics import AnchorTopics
 
+if TYPE_CHECKING:
+    from r4_ros.memory.inbox import WorkedIn
+
 INBOX_PERIOD_S, INBOX_TIME_S = 0.1, 0.05
 """How often a map server looks into its inbox, and for how long frames of topics wait for what is in it."""
+INBOX_PAUSE_S = 1.0
 LONGEST_REST_S = 0.5
 STOP_S = 10.0
 
@@ -25,7 +30,7 @@ class Syncing(AnchorTopics):
     def begin_syncing(self) -> None:
         """Start, where the parameters ask for it. Raises InvalidArgument, Unavailable."""
         self._sync = self._inbox = None
-        self._inbox_worked = 0
+        self._inbox_not_before = 0.0
         self._sync_stopped = threading.Event()
         config = self.config
         if is_url(config.db):
@@ -74,14 +79,13 @@ class Syncing(AnchorTopics):
                 self._sync_stopped.wait(min(LONGEST_REST_S, time.monotonic() - began))
             else:
                 sync.wait(period_s)
-                self._sync_stopped.wait(max(0.0, began + period_s - time.monotonic()))
+                self._sync_stopped.wait(max(0.0, began + period_s / 2 - time.monotonic()))
         sync.close()
 
     def _work_inbox(self) -> None:
         """Work in what robots sent, for a moment."""
         until, done = time.monotonic() + INBOX_TIME_S, 0
-        assert self._inbox is not None
-        while time.monotonic() < until and (worked := self._inbox.work()) is not None:
+        while time.monotonic() < until and (worked := self._worked_in()) is not None:
             done += 1
             self.counts.add("synced.batches")
             self.counts.add("observations", worked.observations)
@@ -91,6 +95,18 @@ class Syncing(AnchorTopics):
         if done:
             self.tell_gap()
             self._writer.offer(self._work_inbox)
+
+    def _worked_in(self) -> WorkedIn | None:
+        """One batch; where the database is away, it is asked for again a second later."""
+        assert self._inbox is not None
+        if time.monotonic() < self._inbox_not_before:
+            return None
+        try:
+            return self._inbox.work()
+        except StoreError as error:
+            self._inbox_not_before = time.monotonic() + INBOX_PAUSE_S
+            self.note("inbox", error)
+            return None
 
     def sync_problems(self) -> list[str]:
         """What a person should know."""

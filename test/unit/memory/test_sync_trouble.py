@@ -392,3 +392,20 @@ def test_what_others_told_makes_nobody_ask_who_me_is(
         assert len(found.entries) == 1
         mine.kill()
     assert fleet.library.retrieve(Query(labels=("cup",))).ego_candidates == ("r1", "r2")
+
+
+def test_a_map_server_that_somebody_else_wrote_to_opens_its_memory_anew(
+    fleet: Fleet, synced: MakeRobot, robot: Any, thing: Any
+) -> None:
+    mine = synced()
+    mine.library.ingest(robot.frame(1, thing("cup", (2, 0, 1))))
+    mine.sync.step()
+    file = fleet.library.store.file
+    file._connection.close()  # type: ignore[attr-defined]
+    with open_library(fleet.url, MemoryConfig()) as other:
+        other.ingest(replace(robot.frame(1), agent_id="r9"))
+    with pytest.raises(StoreError):
+        fleet.inbox.work()
+    done = fleet.inbox.work()
+    assert done is not None and done.frames == 1
+    assert fleet.library.agents() == ["r1", "r9"]
