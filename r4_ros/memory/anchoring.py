@@ -55,8 +55,8 @@ class AnchorBook:
             kind=(np.int32, 0),
             owner=(np.int32, 0),
         )
-        self.owners: list[tuple[str, str]] = []
-        """Agents and their maps, by number."""
+        self.owners: dict[tuple[str, str], int] = {}
+        """The numbers of agents with their maps, ascending."""
         self.kinds: list[tuple[str, bool]] = []
         """Of anchors, by number: their map, and whether they have odometry."""
         for record in anchors:
@@ -103,10 +103,7 @@ class AnchorBook:
         return self.kinds.index(kind)
 
     def _owner(self, anchor: Anchor) -> int:
-        owner = (anchor.agent_id, anchor.map_id)
-        if owner not in self.owners:
-            self.owners.append(owner)
-        return self.owners.index(owner)
+        return self.owners.setdefault((anchor.agent_id, anchor.map_id), len(self.owners))
 
     def _place_common(self, numbers: Sequence[int]) -> None:
         """Write where anchors stand in common coordinates."""
@@ -245,8 +242,8 @@ class AnchorBook:
 
     def common_maps(self, anchor_ids: npt.NDArray[np.int32]) -> set[str]:
         """The maps in whose coordinates these anchors are told."""
-        owners = np.unique(self._columns["owner"][anchor_ids]).tolist()
-        return {self.alignments.map_of(*self.owners[owner]) for owner in owners}
+        owners = set(np.unique(self._columns["owner"][anchor_ids]).tolist())
+        return {self.alignments.map_of(*owner) for owner, number in self.owners.items() if number in owners}
 
     def in_anchor(self, anchor: Anchor, pose: Pose) -> Pose:
         """A map pose, relative to an anchor."""
