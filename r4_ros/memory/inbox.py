@@ -77,9 +77,8 @@ class Inbox:
         try:
             return self._worked(library, row, together=True)
         except StoreError as error:
-            self._spoilt = library.revision != revision or isinstance(
-                error, StoreOutdated
-            )  # nothing is stored, but the memory knows of some of it
+            # nothing is stored, but the memory may know of some of it
+            self._spoilt = library.revision != revision or isinstance(error, StoreOutdated)
             self._meanings.clear()
             if self._spoilt:
                 library = self._anew()
