@@ -18,6 +18,7 @@ from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchoring import AnchorBook, apart, frame_in_anchor
 from r4_ros.memory.associate import Associator
 from r4_ros.memory.coverage import Coverage
+from r4_ros.memory.following import Follower
 from r4_ros.memory.index import Index
 from r4_ros.memory.moves import MoveFinder
 from r4_ros.memory.one_space import OneSpace
@@ -52,6 +53,7 @@ class Ingest:
         self._said, self._steadiness = said, steadiness
         self._anchors, self._index, self._coverage, self._cache, self._config = anchors, index, coverage, cache, config
         self._associator = Associator(index, config)
+        self._follower = Follower(store, index, anchors, said, config)
         self._moves = MoveFinder(index, config)
         self._one_space = OneSpace(store, index, said, config)
         self._track_gap = nanoseconds(config.sighting_gap_s)
@@ -85,7 +87,7 @@ class Ingest:
         working = Working(self._cache, self._index.entries.rows)
         sightings = [o for o in observations if o.visibility != Visibility.ABSENT]
         seen = place(sightings, sensor_in_map)
-        slots, events = self._work_in(seen, frame, context, working)
+        slots, events = self._work_in(seen, frame, sensor_in_map, context, working)
         assigned: dict[int, int | None] = {o.index: slot for o, slot in zip(sightings, slots, strict=True)}
         for o in observations:
             if o.visibility == Visibility.ABSENT:
@@ -112,12 +114,13 @@ class Ingest:
         )
 
     def _work_in(
-        self, seen: Sequence[Seen], frame: Frame, context: FrameContext, working: Working
+        self, seen: Sequence[Seen], frame: Frame, sensor: Pose, context: FrameContext, working: Working
     ) -> tuple[list[int], list[StoredEvent]]:
         """Sightings into entries; gives each one's slot."""
         tracked = self._said.tracked(seen, self._tracked(seen, frame, context), context)
         matched = self._associator.match(seen, tracked, context, self._said.never(context))
         matched = self._said.resolved(seen, matched, context)
+        matched = self._follower.followed(seen, matched, frame, sensor, context)
         gone = self._index.entries["gone"]
         came = [s.centre for s, slot in zip(seen, matched, strict=True) if slot is None or gone[slot]]
         looked = self._looked_before(came, context)
