@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ STRETCH_NS = 5 * NS_PER_S
 MOST = 3
 LEAST = 0.02
 """A smaller weight goes."""
+_FLOAT, _FLOATS = struct.Struct("<f"), struct.Struct("<3f")
 
 Numbers = npt.NDArray[np.int32]
 AnchorOf = Callable[[int], Anchor]
@@ -136,7 +138,7 @@ class Places:
         """The place in its own anchor's frame, and the shares of the others, in numbers that float32 can say."""
         local = [_to_anchor(a.pose_in_map, mean) for a, mean in zip(self._anchors, self._means, strict=True)]
         others = sorted((a.anchor_id, i) for i, a in enumerate(self._anchors) if i != self._own)
-        return local[self._own], tuple(Share(n, _single(self._weights[i])[0], local[i]) for n, i in others)
+        return local[self._own], tuple(Share(n, _single(self._weights[i]), local[i]) for n, i in others)
 
 
 def see(
@@ -156,14 +158,12 @@ def see(
     stretches = [places.stretch(anchor) for places in known]
     weights = np.array([places.weight(i) for places, i in zip(known, stretches, strict=True)])[:, None, None]
     gains = np.where(weights > 0, old @ np.linalg.inv(old + np.maximum(weights, 1e-9) * new), np.eye(3))
-    pulled = []
+    before = [places.centre for places in known]
     for places, stretch, *view, part in zip(known, stretches, seen, axes.tolist(), gains.tolist(), parts, strict=True):
-        before = places.centre
         if part > 0:
             places.see(stretch, *view, part)
         places.fold()
-        pulled.append(np.subtract(places.centre, before))
-    return np.array(pulled)
+    return np.subtract([places.centre for places in known], before)
 
 
 def alike(a: Anchor, b: Anchor) -> bool:
@@ -179,17 +179,15 @@ def _to_map(pose: Pose, point: Vec3) -> Vec3:
 def _to_anchor(pose: Pose, point: Vec3) -> Vec3:
     """In numbers that float32 can say."""
     offset = point[0] - pose.position[0], point[1] - pose.position[1], point[2] - pose.position[2]
-    x, y, z = _single(*rotate(quat_conjugate(pose.orientation), offset))
-    return x, y, z
+    return cast(Vec3, _FLOATS.unpack(_FLOATS.pack(*rotate(quat_conjugate(pose.orientation), offset))))
 
 
 def _between(a: Vec3, b: Vec3, share: float) -> Vec3:
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2])
 
 
-def _single(*numbers: float) -> tuple[float, ...]:
-    format_ = f"<{len(numbers)}f"
-    return struct.unpack(format_, struct.pack(format_, *numbers))
+def _single(number: float) -> float:
+    return float(_FLOAT.unpack(_FLOAT.pack(number))[0])
 
 
 class ShareColumns(Table):

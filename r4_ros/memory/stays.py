@@ -190,7 +190,8 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     spread = _spread(stays, seen, context)
     if spread:
         some, views = list(spread), [seen[i].centre for i in spread]
-        part = [_part(stays[i], seen[i], float(np.trace(gain[i])) / 3) for i in some]
+        gains = (gain[some].trace(axis1=1, axis2=2) / 3).tolist()
+        part = [_part(stays[i], seen[i], mean) for i, mean in zip(some, gains, strict=True)]
         both = (old[some], new.covariance[some])
         pulled[some] = shares.see(list(spread.values()), context.anchor, views, like[some], both, part)
     averaged = _averaged(low, high, new, like, pulled, (across, share))
