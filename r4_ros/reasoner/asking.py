@@ -36,9 +36,10 @@ EXPLAINED = frozenset(
 FIND_VERBS = frozenset("find locate".split())
 SEE_LEMMAS = frozenset("see saw notice spot observe detect find perceive remember encounter".split())
 FILLERS = frozenset(", . hi hey hello ok okay please so and well oh robot excuse um then also sorry".split())
-STRANDED = frozenset("in on at under to behind near".split())
+STRANDED = frozenset("in on at under to behind near by beside against".split())
 PLACING = frozenset(
-    "in on at under behind inside beneath near by beside opposite outside above below over against underneath".split()
+    "in on at under between behind inside beneath near by beside opposite outside above below over against "
+    "underneath".split()
 )
 SEEKING = (("looking", "for"), ("searching", "for"), ("look", "for"))
 WANTING = frozenset("lose seek need want miss".split())

@@ -74,6 +74,7 @@ CLAUSES = {
     "during": TemporalOp.WHILE,
     "throughout": TemporalOp.WHILE,
     "when": TemporalOp.WHILE,
+    "whenever": TemporalOp.WHILE,
     "until": TemporalOp.BEFORE,
     "till": TemporalOp.BEFORE,
     "following": TemporalOp.AFTER,

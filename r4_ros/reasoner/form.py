@@ -7,6 +7,7 @@ from dataclasses import replace
 from r4_ros.reasoner import words
 from r4_ros.reasoner.asking import (
     AUXILIARIES,
+    BE,
     FIND_VERBS,
     GO_VERBS,
     GOING_VERBS,
@@ -38,7 +39,7 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     word = reading.lowers[start]
     following = reading.lowers[start + 1] if start + 1 < len(reading.lowers) else ""
     lead = {w.lemma for w in reading.words[begin:start]}
-    if lead & {"explain", "describe"} or (reading.words[end - 1].lower == "for" and word == "what"):
+    if lead & {"explain", "describe"} or (reading.words[end - 1].lower == "for" and word == "what" and following in BE):
         return Ask(Form.EXPLAIN, start, start + 1)
     led = _led(reading, start, end)
     if led >= 0:

@@ -22,7 +22,6 @@ from r4_ros.reasoner.asking import (
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.occasions import is_happening
 from r4_ros.reasoner.parse import Reading
-from r4_ros.reasoner.spatial_words import PARTS
 from r4_ros.reasoner.superlative import COMPARATIVES
 
 COUNTED = frozenset("the what total is exact maximum minimum average approximate".split())
@@ -57,8 +56,8 @@ def _head(clause: Clause) -> tuple[int, str]:
 
 
 def _is_stranded(clause: Clause) -> bool:
-    last = clause.untimed[-1]
-    return last.tag in ("IN", "RP") and last.lower in STRANDED
+    ends = [w for w in clause.untimed if clause.at(w.i + 1 - clause.start) in (",", "")]  # 'which .. live in, based on'
+    return any(w.tag in ("IN", "RP") and w.lower in STRANDED for w in [*ends, clause.untimed[-1]])
 
 
 def _before(clause: Clause) -> str:
@@ -88,7 +87,8 @@ def _one_of(clause: Clause) -> Ask | None:
     if clause.at(1) != "of":
         return None
     these = clause.reading.phrase_at(start + 2)
-    part = these is not None and these.noun in PARTS and _is_stranded(clause)
+    later = any(these is not None and p.start >= these.end for p in clause.reading.phrases)
+    part = these is not None and _is_stranded(clause) and later
     if these is not None and (_is_placed(clause) or part):
         whole = clause.reading.phrase_at(these.end + 1) if clause.at(these.end - start) == "of" else None
         return Ask(Form.LOCATE, start, whole.end if whole is not None else these.end)
@@ -122,6 +122,7 @@ def _when(clause: Clause) -> Ask | None:
 
 def _compare(clause: Clause) -> Ask | None:
     compares = any(t.tag in ("JJR", "RBR") or t.lower in COMPARATIVES for t in clause.words) and clause.has("or")
+    compares = compares or (clause.has("or") and clause.at(1) == "one" and clause.has("close", "near", "far"))
     one = clause.at(1) in ("one", "ones")
     return Ask(Form.COMPARE, clause.start, clause.start + 1 + one, Asked.OTHER) if compares else None
 
@@ -283,7 +284,7 @@ READERS: tuple[Reader, ...] = (
 def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
     """'what color is ...', 'what is the size of ...', 'what is the distance between ...', 'what is the location of'."""
     for k in range(start + 1, min(start + 9, end)):
-        if k <= start + 4 or reading.lowers[k + 1 : k + 2] == ("of",):
+        if k <= start + 4 or reading.lowers[k + 1 : k + 2] == ("of",) or reading.lowers[k] in words.TOLD_OF:
             found = _property_at(reading, start, k, end)
             if found is not None:
                 return found

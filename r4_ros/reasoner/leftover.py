@@ -106,6 +106,10 @@ def _turns(place: Place) -> bool:
 def _unknowable(sketch: Sketch) -> str:
     """'my neighbour's name', 'the capital of France': what belongs to something, but is nothing that can be seen."""
     target = sketch.target
+    told = words.UNKNOWABLE & set(sketch.reading.lowers[sketch.ask.start : sketch.ask.end])
+    told -= frozenset("kind kinds type types sort sorts number".split())
+    if told and sketch.ask.form is Form.ATTRIBUTE:
+        return f"what somebody's or something's {min(told)} is can't be seen, and this memory holds what was seen"
     if target is None or lexicon.kind_of(target.noun) is not None or lexicon.is_anything(target.noun):
         return ""
     said = target.noun.split()[-1]

@@ -177,5 +177,6 @@ def read(text: str) -> Reading:
         tuple(Word(t.i, t.text, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i, classes(t.lower_)) for t in doc)
     )
     tokens = tuple(replace(w, lemma=_base(w)) if w.tag == "VBG" and w.lemma == w.lower else w for w in tokens)
+    tokens = tuple(replace(w, lemma=w.lower) if w.tag == "NN" and w.lemma != w.lower else w for w in tokens)
     lowers = tuple(w.lower for w in tokens)
     return Reading(text, tokens, tuple(noun_phrases(tokens)), lowers)

@@ -148,6 +148,15 @@ def metres(lowers: Words, i: int) -> tuple[float, int]:
     return (number * unit, j + 1) if unit else (0.0, i)
 
 
+def _faced(reading: Reading, i: int) -> list[Place]:
+    """'I'm facing the stage; which side is the bar on': where the asker looks."""
+    faces = reading.lowers[i : i + 3] in (("i", "am", "facing"), ("i", "'m", "facing"))
+    phrase = reading.phrase_at(i + 3) if faces and i + 3 < len(reading.lowers) else None
+    if phrase is None or phrase.start != i + 3 or (i and reading.lowers[i - 1] not in (",", ".", "if", "and")):
+        return []
+    return [Place(R.FACING, i, phrase.end, anchor=phrase, viewer=True)]
+
+
 def _under_asker(reading: Reading, i: int) -> list[Place]:
     """'the chair I am sitting on', 'what am I leaning against': what is under me."""
     words = reading.words
@@ -209,5 +218,5 @@ def is_abstract(noun: str) -> bool:
     return last in MANNER or last.endswith(ABSTRACT_ENDINGS)
 
 
-READERS = (_turned_to, _diagonal, _clock_face, _within, _under_asker, _part, _attached)
+READERS = (_turned_to, _faced, _diagonal, _clock_face, _within, _under_asker, _part, _attached)
 """Each returns the places that its words at token i tell; none where they tell none."""

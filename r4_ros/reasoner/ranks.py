@@ -73,7 +73,7 @@ def _time(reading: Reading, i: int) -> Found | None:
     if found is None or not named:
         return None
     op, rank = found
-    own = lowers[i - 1 : i] in tuple((w,) for w in OWNERS) or i == 0 or lowers[i] == "previous"
+    own = lowers[i - 1 : i] in tuple((w,) for w in OWNERS) or i == 0 or lowers[i] in ("previous", "penultimate")
     if named in VISITS | TIMES or (own and is_happening(named)):
         return TemporalKey(op=op, arg=named, rank=rank), _begin(reading, i), i + 2
     if (rank or lowers[i] == "last") and is_event(reading, i):

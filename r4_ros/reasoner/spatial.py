@@ -12,6 +12,7 @@ from r4_ros.reasoner.places import READERS, Place, is_abstract, is_worn, seen_fr
 from r4_ros.reasoner.spatial_words import (
     ABILITIES,
     ABSTRACTLY_ON,
+    BODY,
     COUNTED_FROM,
     EVERYWHERE,
     FACES,
@@ -64,6 +65,8 @@ def _relation(reading: Reading, i: int, masked: frozenset[int]) -> list[Place]:
         own = OWN.get(part)
         inside = reading.phrase_at(i + size - 1)
         led = inside is not None and inside.head >= i + size  # 'on the left wall'
+        led = led or (reading.lowers[i + size : i + size + 1] != () and reading.lowers[i + size] in BODY - {"hand"})
+        led = led or (part[-1] in SIDES and reading.lowers[i + size : i + size + 1] == ("hand",) and size < 4)
         asked = part[-1] == "face" and reading.words[max(0, i - 1)].tag in ("MD", "VBP")  # 'which way would I face'
         if own is not None and not led and not asked and lowers[i + size : i + size + 1] != ("of",):
             return [Place(own, i, i + size, ego=True)]
@@ -77,6 +80,7 @@ def _relation(reading: Reading, i: int, masked: frozenset[int]) -> list[Place]:
 
 
 def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: frozenset[int]) -> Place | None:
+    """The place whose relation stands at [i, j), with what follows as its anchor; None where that is no place."""
     lowers = reading.lowers
     if _is_no_place(reading, relation, i):
         return None
@@ -84,13 +88,10 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         j += 1
     if j >= len(lowers) or j in masked:
         return None
-    if relation is R.BETWEEN and lowers[j] in EGO_WORDS and lowers[j + 1 : j + 2] == ("and",):
-        far = reading.phrase_at(j + 2) if j + 2 < len(lowers) else None
-        return Place(relation, i, far.end, ego=True, other=far) if far is not None else None
-    if lowers[j] in EGO_WORDS and relation not in (R.IN, R.ON, R.THROUGH, R.ALONG):
-        return Place(relation, i, j + 1, ego=True)
-    if lowers[j] in ("my", "your") and lowers[j + 1 : j + 2] in (("position",), ("location",), ("spot",)):
-        return Place(relation, i, j + 2, ego=True)
+    if lowers[j] in EGO_WORDS | {"my", "your"} and (own := _at_asker(reading, relation, i, j)) is not None:
+        return own
+    picked = lowers[j] == "the" and j + 3 < len(lowers) and reading.words[j + 1].tag in ("JJS", "JJR")
+    j += 3 if picked and lowers[j + 2] == "of" else 0  # 'in the tallest of the cupboards'
     phrase = reading.phrase_at(j) or _meant(reading, j, masked)
     if phrase is None or (phrase.start not in (j, j - 1) and phrase.end > j) or phrase.head in masked:
         return None
@@ -98,26 +99,44 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         phrase = reading.phrase_at(phrase.end + 1) or phrase  # 'off the back of the door'
     if relation is R.BETWEEN:
         return _between(reading, i, phrase)
-    if "same" in phrase.modifiers and relation is not R.IN:
-        return None
-    if lowers[i] in ("at", "in", "on") and phrase.noun.split()[-1] in TIMELY and lexicon.kind_of(phrase.noun) is None:
-        return None
     if relation is R.BEHIND and lowers[i] != "behind" and lexicon.is_room(phrase.noun):
         relation = R.IN  # 'at the back of the kitchen'
-    bare = not phrase.modifiers or phrase.determiner in ("a", "an")
-    if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.owner and bare:
-        return None
-    if lowers[i] == "in" and phrase.noun in ("front", "direction"):
-        return None
-    if lowers[i] in ("in", "on", "at", "by", "under", "into", "through") and is_abstract(phrase.noun):
-        return None
-    if is_worn(reading, relation, i, phrase):
-        return None
-    if relation is R.THROUGH and lowers[i] == "out" and lexicon.kind_of(phrase.noun) not in ("window", "door"):
+    if _is_no_anchor(reading, relation, i, phrase):
         return None
     if lowers[i : i + 1] == ("across",) and lexicon.kind_of(phrase.noun) in ("ceiling", "floor", "wall"):
         relation = R.ON  # 'spread across the ceiling'
     return Place(relation, i, max(phrase.end, j + (phrase.end <= j)), anchor=phrase)
+
+
+def _at_asker(reading: Reading, relation: Relation, i: int, j: int) -> Place | None:
+    """'behind me', 'near my position', 'between me and the door'."""
+    lowers = reading.lowers
+    if relation is R.BETWEEN and lowers[j] in EGO_WORDS and lowers[j + 1 : j + 2] == ("and",):
+        far = reading.phrase_at(j + 2) if j + 2 < len(lowers) else None
+        return Place(relation, i, far.end, ego=True, other=far) if far is not None else None
+    if lowers[j] in EGO_WORDS and relation not in (R.IN, R.ON, R.THROUGH, R.ALONG):
+        return Place(relation, i, j + 1, ego=True)
+    if lowers[j] in ("my", "your") and lowers[j + 1 : j + 2] in (("position",), ("location",), ("spot",)):
+        return Place(relation, i, j + 2, ego=True)
+    return None
+
+
+def _is_no_anchor(reading: Reading, relation: Relation, i: int, phrase: NounPhrase) -> bool:
+    """Whether what follows a relation is no thing or room: a time, a manner, 'the scene', clothes."""
+    lowers, kind = reading.lowers, lexicon.kind_of(phrase.noun)
+    if "same" in phrase.modifiers and relation is not R.IN:
+        return True
+    if lowers[i] in ("at", "in", "on") and phrase.noun.split()[-1] in TIMELY and kind is None:
+        return True
+    bare = not phrase.modifiers or phrase.determiner in ("a", "an")
+    if relation is R.IN and phrase.noun in EVERYWHERE and not phrase.owner and bare:
+        return True
+    if lowers[i] == "in" and phrase.noun in ("front", "direction"):
+        return True
+    if lowers[i] in ("in", "on", "at", "by", "under", "into", "through") and is_abstract(phrase.noun):
+        return True
+    out = relation is R.THROUGH and lowers[i] == "out" and kind not in ("window", "door")
+    return out or is_worn(reading, relation, i, phrase)
 
 
 def _meant(reading: Reading, j: int, masked: frozenset[int]) -> NounPhrase | None:
@@ -232,6 +251,8 @@ def _sided(reading: Reading, masked: frozenset[int]) -> list[Place]:
     found = []
     for phrase in reading.phrases:
         side = next((i for i in range(phrase.start, phrase.head) if reading.lowers[i] in SIDES), -1)
+        if phrase.noun in BODY and reading.lowers[phrase.start - 1 : phrase.start] == ("in",):
+            continue
         if side >= 0 and side not in masked and "most" not in reading.lowers[side + 1 : side + 2]:
             found.append(Place(SIDES[reading.lowers[side]], side, side + 1, ego=True, subject=phrase))
     return found
@@ -279,6 +300,7 @@ def _rooms(reading: Reading, masked: frozenset[int], read: frozenset[int]) -> li
             found.append(Place(relation, phrase.start, phrase.end, anchor=phrase))
         left = phrase.start > 1 and reading.lowers[phrase.start - 1] == "from"
         gone = reading.words[phrase.start - 2] if left else None
+        gone = gone if phrase.start not in masked else None
         if gone is not None and (gone.lemma in LEAVING or gone.lower in ("gone", "missing")):
             relation = R.ON if lexicon.kind_of(phrase.noun) in SURFACES else R.IN
             found.append(Place(relation, phrase.start - 1, phrase.end, anchor=phrase))

@@ -65,7 +65,7 @@ PARTS = {
 AT_PARTS = frozenset("in on at to onto into by along".split())
 ATTACHING = frozenset(
     """attach affix clip tape pin screw glue clamp nail plug tie strap hook stick fix fasten bolt weld chain staple
-    mount hang""".split()
+    mount hang dangle suspend""".split()
 )
 """Verbs of what holds on by itself; 'to' or 'onto' follows."""
 STANCES = {"sit": R.UNDER, "stand": R.UNDER, "lie": R.UNDER, "lean": R.AGAINST, "kneel": R.UNDER}
@@ -76,6 +76,8 @@ CLOTHES = frozenset(
     blue green""".split()
 )
 """What somebody is 'in'."""
+BODY = frozenset("hand arm foot leg ear eye pocket shoulder knee wrist shoe sleeve".split())
+"""'in my right hand' is no side of mine."""
 COUNTED_FROM = frozenset("left right top bottom front back".split())
 SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
 DEPTHS = {"back": R.BEHIND, "rear": R.BEHIND, "front": R.IN_FRONT_OF}
@@ -95,21 +97,23 @@ CLOCK = {
 }
 HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
 LEAVING = frozenset("disappear vanish remove take steal move".split())
-EVERYWHERE = frozenset("scene house home apartment flat world memory video clip film footage recording".split())
+EVERYWHERE = frozenset(
+    "photo photograph scene house home apartment flat world memory video clip film footage recording".split()
+)
 """Being in these restricts nothing."""
 MANNER = frozenset(
     """total case order relation comparison addition general particular detail way use question mood business career
     life practice process game match race contest competition event show episode team family group class college
     context future past role interview speech opinion view project theory test trial sense style language words depth
     pain danger charge control love trouble fact favour hurry sport industry routine term company department university
-    course diet job ad advertisement segment challenge conversation relationship season series lesson dream
+    course diet job ad advertisement segment challenge conversation relationship season series lesson dream workflow
     experience birthday journey risk speed minimum maximum""".split()
 )
 ABSTRACT_ENDINGS = ("ing", "tion", "sion", "ment", "ness", "ship", "ism", "ance", "ence", "ology", "ics", "hood")
 CONCRETE = frozenset(
-    """station apartment basement entrance fence ambulance appliance pavement residence instrument building
-    ceiling painting railing clothing landing wing ring swing string crossing clearing opening dwelling lining awning
-    siding wiring casing covering bedding king spring drawing carving filing scaffolding tubing""".split()
+    """thing something station apartment basement entrance fence ambulance appliance pavement residence instrument
+    building ceiling painting railing clothing landing wing ring swing string crossing clearing opening dwelling lining
+    awning siding wiring casing covering bedding king spring drawing carving filing scaffolding tubing""".split()
 )
 TURNING = frozenset("turn divide split change transform convert break cut make fold".split())
 """'into' behind these is no place."""

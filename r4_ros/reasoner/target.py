@@ -34,58 +34,16 @@ ABSTRACT = frozenset(
 
 def find_target(sketch: Sketch) -> NounPhrase | None:
     """The noun phrase that is asked about: the first behind the asking words that isn't something else's anchor."""
-    ask = sketch.ask
-    if reading_of_whose(sketch):
-        return _antecedent(sketch, set())
-    if _of_asker(sketch):
-        return None
-    if (owner := _told_of(sketch)) is not None:
-        return owner
-    if _of_pronoun(sketch):
-        return _antecedent(sketch, _taken(sketch))
-    picked = next((e.phrase for e in sketch.extremes if ask.end <= e.start and _is_picked_from(sketch, e.phrase)), None)
-    if picked is not None:
-        return picked
-    if ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch):
-        return None
-    if wanted(sketch) >= 0:
-        return None
-    purpose = purpose_at(sketch) if ask.form in (Form.LOCATE, Form.NAVIGATE) else -1
-    if purpose >= 0:
-        return _gotten(sketch, purpose)
-    if served(sketch) >= 0:
-        return None
-    if ask.form is Form.CHOOSE and (reading_of_who(sketch) or ask.asked is Asked.IDENTITY):
-        return None
+    decided = _decided(sketch)
+    if decided is not None:
+        return decided[0]
     taken = _taken(sketch)
-    candidates = [
-        p
-        for p in sketch.reading.phrases
-        if ask.end <= p.head < sketch.end
-        and p.start not in sketch.masked
-        and id(p) not in taken
-        and (p.noun not in ABSTRACT or (p.noun == "way" and ask.form in (Form.EXISTS, Form.IDENTIFY)))
-        and p.head not in sketch.masked
-        and not any(place.start <= p.start < place.end and place.subject is not p for place in sketch.places)
-        and not _is_whole(sketch, p)
-        and not _is_measured_to(sketch, p)
-    ]
-    if ask.form in (Form.EXISTS, Form.VERIFY, Form.CHOOSE, Form.LOCATE) and not candidates:
-        candidates = [
-            p
-            for p in sketch.reading.phrases
-            if p.end <= ask.start + 1 and id(p) not in taken and p.start not in sketch.masked
-        ]
-    if not candidates and ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
-        candidates = [p for p in sketch.reading.phrases if p.start >= ask.end and p.start not in sketch.masked]
-    if ask.form is Form.DISTANCE and (near := _from_it(sketch)) is not None:
+    candidates = _candidates(sketch, taken)
+    if sketch.ask.form is Form.DISTANCE and (near := _from_it(sketch)) is not None:
         return near
-    typed = _typed(sketch, candidates)
-    if typed is not None:
-        return typed
-    done_to = _done_to(sketch, candidates)
-    if done_to is not None:
-        return done_to
+    told = _typed(sketch, candidates) or _done_to(sketch, candidates)
+    if told is not None:
+        return told
     others = [p for p in candidates if p.noun != "robot" and not _is_other_end(sketch, p)] or candidates
     if not others:
         return _antecedent(sketch, taken) or _of_clause(sketch, taken)
@@ -94,6 +52,58 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         of_these = (p for p in reversed(sketch.reading.phrases) if p.end <= found.start and p.plural)
         found = next((p for p in of_these if id(p) not in taken), found)
     return None if found.noun in SERVING and purpose_at(sketch) >= 0 else found
+
+
+def _decided(sketch: Sketch) -> tuple[NounPhrase | None] | None:
+    """What turns of their own ask about, (None,) where they name nothing; None: the question has no such turn."""
+    ask = sketch.ask
+    if reading_of_whose(sketch):
+        return (_antecedent(sketch, set()),)
+    if _of_asker(sketch):
+        return (None,)
+    if (owner := _told_of(sketch)) is not None:
+        return (owner,)
+    if _of_pronoun(sketch):
+        return (_antecedent(sketch, _taken(sketch)),)
+    anchors = {id(p.anchor) for p in sketch.places}
+    of_these = (e.phrase for e in sketch.extremes if ask.end <= e.start and _is_picked_from(sketch, e.phrase))
+    picked = next((p for p in of_these if id(p) not in anchors), None)
+    if picked is not None:
+        return (picked,)
+    purpose = purpose_at(sketch) if ask.form in (Form.LOCATE, Form.NAVIGATE) else -1
+    if purpose >= 0 and wanted(sketch) < 0:
+        return (_gotten(sketch, purpose),)
+    unnamed = ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch)
+    who = ask.form is Form.CHOOSE and (reading_of_who(sketch) or ask.asked is Asked.IDENTITY)
+    return (None,) if unnamed or who or wanted(sketch) >= 0 or served(sketch) >= 0 else None
+
+
+def _candidates(sketch: Sketch, taken: set[int]) -> list[NounPhrase]:
+    """The noun phrases that may be asked about, from left to right; behind the asking words, else before them."""
+    ask, phrases = sketch.ask, sketch.reading.phrases
+    found = [p for p in phrases if ask.end <= p.head < sketch.end and id(p) not in taken and _may_be_asked(sketch, p)]
+    if found:
+        return found
+    if ask.form in (Form.EXISTS, Form.VERIFY, Form.CHOOSE, Form.LOCATE):
+        before = (p for p in phrases if p.end <= ask.start + 1 and id(p) not in taken)
+        return [p for p in before if p.start not in sketch.masked]
+    if ask.form not in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE):
+        return []
+    found = [p for p in phrases if p.start >= ask.end and p.start not in sketch.masked]
+    if ask.form is Form.NAVIGATE and found:  # 'wait beside the gate': the goal itself
+        sketch.places = [p for p in sketch.places if p.anchor is not found[0] or p.subject is not None]
+    return found
+
+
+def _may_be_asked(sketch: Sketch, phrase: NounPhrase) -> bool:
+    """Whether a phrase names a thing, and not a time, a measure, or what places and comparisons refer to."""
+    if phrase.start in sketch.masked or phrase.head in sketch.masked:
+        return False
+    way = phrase.noun == "way" and sketch.ask.form in (Form.EXISTS, Form.IDENTIFY)
+    if phrase.noun in ABSTRACT and not way:
+        return False
+    inside = any(p.start <= phrase.start < p.end and p.subject is not phrase for p in sketch.places)
+    return not (inside or _is_whole(sketch, phrase) or _is_measured_to(sketch, phrase))
 
 
 def _gotten(sketch: Sketch, purpose: int) -> NounPhrase | None:
@@ -187,7 +197,9 @@ def _typed(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
         return None
     first, second = candidates[:2]
     directly = first.start == sketch.ask.end and second.start == first.end + 1 and second.noun != "one"
-    return second if directly and sketch.reading.lowers[first.end] in asking.BE else None
+    rest = [w for w in sketch.reading.words[second.end : sketch.end] if w.i not in sketch.masked]
+    ends = not rest or rest[0].tag in (",", ".")
+    return second if directly and ends and sketch.reading.lowers[first.end] in asking.BE else None
 
 
 def _done_to(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:

@@ -182,6 +182,8 @@ def _clause(reading: Reading, i: int) -> Mention | None:
         return None
     if reading.lowers[i] == "when" and (asks_when(reading, i)):
         return None
+    if reading.lowers[i] == "following" and reading.lowers[i - 1 : i] in (("by",), ("is",), ("are",), ("the",)):
+        return None
     verb = reading.words[begin + 1] if begin + 1 < len(reading.words) else None
     asker = op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and verb is not None
     if asker and verb is not None and (verb.tag == "VBP" or verb.lower in ("sit", "stand", "face")):

@@ -184,6 +184,8 @@ def _dated(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     if lowers[i] == "on" and (word in WEEKDAYS or (lowers[j : j + 1] and _is_date(word, after))):
         of = lowers[j + 1 : j + 2] == ("of",)
         return TemporalOp.AT, j + 1 + (after in DAY_PARTS or after in MONTHS) + 2 * of
+    if lowers[i] == "by" and (word in WEEKDAYS or word in MONTHS):
+        return TemporalOp.BEFORE, j + 1
     if lowers[i] == "on" and word in MONTHS:
         return TemporalOp.AT, j + 2
     if lowers[i] in ("in", "by") and (word in MONTHS or (word.isdecimal() and 1900 <= int(word) < 2200)):

@@ -98,7 +98,7 @@ def _is_participle(tokens: tuple[Word, ...], word: Word) -> bool:
 
 
 def _is_third_person(tokens: tuple[Word, ...], word: Word) -> bool:
-    return word.tag == "VBZ" and word.dep in NOMINAL
+    return word.tag == "VBZ" and word.dep in NOMINAL and word.lower not in BE | {"does", "has"}
 
 
 def _is_doing(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -287,7 +287,32 @@ def _is_one(tokens: tuple[Word, ...], word: Word) -> bool:
     )
 
 
+def _is_part_of_name(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the coat rack', 'what is the teddy bear on': a verb by its tag, but part of a known thing's name."""
+    if word.tag[:2] not in ("VB", "IN", "RB", "UH", "MD"):
+        return False
+    for size in (2, 3):
+        for start in range(max(0, word.i - size + 1), word.i + 1):
+            part = tokens[start : start + size]
+            named = " ".join(w.lower for w in part) in lexicon.VOCABULARY and len(part) == size
+            if named and (start == 0 or tokens[start - 1].tag in DETERMINER_TAGS | {"JJ", "CD", "POS"}):
+                return True
+    return False
+
+
+def _is_only_adjective(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'is Anna timid': the dictionary knows the word as an adjective only."""
+    if not word.i or "adj" not in word.can or lexicon.exact_kind(word.lower) is not None:
+        return False
+    only = word.tag == "NN" and not word.can & {"noun", "verb"}
+    closes = word.i + 1 == len(tokens) or tokens[word.i + 1].tag in (".", ",")
+    behind_name = tokens[word.i - 1].tag == "NNP" and tokens[word.i - 1].text.istitle() and word.text.islower()
+    return only or (behind_name and closes and word.tag in ("NN", "NNP") and tokens[0].lower in BE)
+
+
 RULES: tuple[tuple[Callable[[tuple[Word, ...], Word], bool], str], ...] = (
+    (_is_only_adjective, "JJ"),
+    (_is_part_of_name, "NN"),
     (_is_only_noun, "NN"),
     (_is_one, "NN"),
     (_is_quality, "JJ"),

@@ -357,10 +357,9 @@ TEXTS = frozenset("reg registration plate expiry title inscription slogan captio
 """What is read off a thing."""
 
 UNKNOWABLE = frozenset(
-    """name names surname nickname age birthday birthdate job profession hobby opinion mood feeling feelings personality
-    character password pin email address salary price cost value meaning reason idea plan purpose intention weather
-    forecast news story song language religion nationality secret problem advice
-    owner joke capital number
-    kind kinds type types sort sorts""".split()
+    """name names surname nickname occupation background hometown role age birthday birthdate job profession hobby
+    opinion mood feeling feelings personality character password pin email address salary price cost value
+    meaning reason idea plan purpose intention weather forecast news story song language religion nationality
+    secret problem advice owner joke capital number kind kinds type types sort sorts""".split()
 )
 """What no camera sees of somebody or something."""
