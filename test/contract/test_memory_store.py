@@ -47,6 +47,8 @@ from r4_ros.memory.bulk import NO_VECTOR
 from r4_ros.memory.codec import as_stored
 from r4_ros.memory.division_records import Division
 from r4_ros.memory.merge_records import AnchorChange, MergeChange
+from r4_ros.memory.sql_store import SqlStore
+from r4_ros.memory.sql_told import LOST
 from r4_ros.memory.store import (
     AnchorRecord,
     CorrectionChange,
@@ -679,6 +681,18 @@ def test_alignments_and_where_they_stand_in_the_history(open_store: OpenStore) -
     assert list(again.alignments()) == [first, undo]
     [before, frame, after] = again.history()
     assert (before, after) == (first, undo) and isinstance(frame, KeptFrame)
+
+
+def test_what_no_map_server_was_told_of(open_store: OpenStore) -> None:
+    store = open_store()
+    assert store.others() == frozenset() and store.untold() is None
+    store.write_frame(replace(change(1, 10), anchor=AnchorRecord("front", Anchor(0, "r1", 0, "home", 10, Pose()))))
+    assert store.untold() == ("r1", 0, 10)
+    store.untold_lost(3)
+    store.untold_lost(4)
+    store.close()
+    again = open_store()
+    assert isinstance(again, SqlStore) and again.told.get(LOST) == "7"
 
 
 def test_whose_clock_the_stamps_run_on_is_kept(open_store: OpenStore) -> None:

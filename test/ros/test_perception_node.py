@@ -133,10 +133,10 @@ def test_frames_that_memory_missed_are_sent_again(
     library, failures = node.library, [OSError("disk"), OSError("disk")]
     ingest = library.ingest
 
-    def failing(frame: m.Frame) -> m.Receipt:
+    def failing(*arguments: Any) -> m.Receipt:
         if failures:
             raise failures.pop()
-        return ingest(frame)
+        return ingest(*arguments)
 
     library.ingest = failing  # type: ignore[method-assign]
     played = play([label_names(), *frames_of([10 * SECOND, 11 * SECOND])], lockstep=True, patience_s=2.0)
