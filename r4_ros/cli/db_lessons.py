@@ -12,8 +12,8 @@ import typer
 
 if TYPE_CHECKING:
     from r4_ros.core.lessons import Lesson
-    from r4_ros.memory.sqlite_experience import SqliteTaskStore
-    from r4_ros.memory.sqlite_lessons import SqliteLessonStore
+    from r4_ros.memory.sql_experience import SqlTaskStore
+    from r4_ros.memory.sql_lessons import SqlLessonStore
 
 
 def register(group: typer.Typer) -> None:
@@ -22,21 +22,23 @@ def register(group: typer.Typer) -> None:
 
 
 def lessons(
-    db: Annotated[Path, typer.Option("--db", help="the experience node's SQLite file")] = Path("r4_experience.db"),
+    db: Annotated[
+        str, typer.Option("--db", help="the experience node's SQLite file, or a fleet's database by URL")
+    ] = "r4_experience.db",
+    agent: Annotated[str, typer.Option(help="in a fleet's database: whose lessons; empty: everybody's")] = "",
     audit: Annotated[int, typer.Option(min=0, help="also show so many of the latest changes")] = 0,
     take: Annotated[Path | None, typer.Option("--import", help="take over lessons that another robot printed")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON document; --import reads it")] = False,
 ) -> None:
     """What finished questions have taught about asking; no facts, so robots may share it."""
-    from r4_ros.memory.sqlite_lessons import lesson_to_dict
+    from r4_ros.memory.sql_lessons import SqlLessonStore, lesson_to_dict
 
     taken = _read(take) if take is not None else ()
-    from r4_ros.memory.sqlite_lessons import SqliteLessonStore
-
-    with open_tasks(db, read_only=take is None) as tasks:
-        store = SqliteLessonStore(tasks)
+    with open_tasks(db, agent, read_only=take is None) as tasks:
+        store = SqlLessonStore(tasks)
         adopted = _adopted(store, taken) if take is not None else None
-        kept, changes = tuple(store.lessons().values()), store.audit(audit)
+        others = () if agent else tuple(lesson for _, lesson in store.others())
+        kept, changes = (*store.lessons().values(), *others), store.audit(audit)
         count = store.task_count()
     if as_json:
         told: dict[str, Any] = {"tasks": count, "lessons": [lesson_to_dict(k) for k in kept]}
@@ -47,14 +49,20 @@ def lessons(
 
 
 @contextmanager
-def open_tasks(db: Path, read_only: bool) -> Iterator[SqliteTaskStore]:
-    """The experience node's file, closed afterwards. Raises InvalidArgument where it isn't there."""
-    from r4_ros.core.errors import InvalidArgument
-    from r4_ros.memory.sqlite_experience import SqliteTaskStore
+def open_tasks(db: str, agent: str, read_only: bool) -> Iterator[SqlTaskStore]:
+    """The experience node's file, or an agent's part of a fleet's database, closed afterwards.
 
-    if not db.exists() and read_only:
+    Raises InvalidArgument where it isn't there.
+    """
+    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.memory import experience_stores
+    from r4_ros.memory.database_name import exists, is_url
+
+    if not exists(db) and read_only:
         raise InvalidArgument(f"{db} isn't there: the experience node makes it, name its file with --db")
-    tasks = SqliteTaskStore(db, read_only=read_only)
+    if is_url(db) and not agent and not read_only:
+        raise InvalidArgument("what is in a fleet's database is an agent's: say whose this becomes with --agent")
+    tasks = experience_stores.open_tasks(db, agent if is_url(db) else "", read_only)
     try:
         yield tasks
     finally:
@@ -63,7 +71,7 @@ def open_tasks(db: Path, read_only: bool) -> Iterator[SqliteTaskStore]:
 
 def _read(path: Path) -> tuple[Lesson, ...]:
     from r4_ros.core.errors import InvalidArgument
-    from r4_ros.memory.sqlite_lessons import lesson_from_dict
+    from r4_ros.memory.sql_lessons import lesson_from_dict
 
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
@@ -72,7 +80,7 @@ def _read(path: Path) -> tuple[Lesson, ...]:
         raise InvalidArgument(f"{path}: not what `r4 db lessons --json` prints ({error})") from None
 
 
-def _adopted(store: SqliteLessonStore, taken: Sequence[Lesson]) -> int:
+def _adopted(store: SqlLessonStore, taken: Sequence[Lesson]) -> int:
     from r4_ros.core.config import ExperienceConfig
     from r4_ros.experience.learner import Learner
 

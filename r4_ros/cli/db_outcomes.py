@@ -44,7 +44,10 @@ def register(group: typer.Typer) -> None:
 
 def outcomes(
     file: Annotated[Path | None, typer.Argument(help="JSONL of task_id and feedback or expected; none: list")] = None,
-    db: Annotated[Path, typer.Option("--db", help="the experience node's SQLite file")] = Path("r4_experience.db"),
+    db: Annotated[
+        str, typer.Option("--db", help="the experience node's SQLite file, or a fleet's database by URL")
+    ] = "r4_experience.db",
+    agent: Annotated[str, typer.Option(help="in a fleet's database: whose tasks")] = "",
     limit: Annotated[int, typer.Option(min=1, help="without a file: list so many tasks at most")] = 100,
     judge_model: Annotated[str, typer.Option(help="a language model judges what the rules can't; its name")] = "",
     lm_url: language.Url = language.URL,
@@ -60,7 +63,7 @@ def outcomes(
 
     labels = [] if file is None else read_labels(file)
     judge = _judge(judge_model, lm_url, lm_key_variable, allow_remote) if judge_model else None
-    with open_tasks(db, read_only=file is None) as store:
+    with open_tasks(db, agent, read_only=file is None) as store:
         if file is None:
             waiting = [_asked(task) for task in store.tasks(limit) if not store.feedback(task.task_id)]
             print(json.dumps({"waiting": waiting}) if as_json else "\n".join(json.dumps(row) for row in waiting))

@@ -336,7 +336,9 @@ class ExperienceConfig:
 
     agent_id: str = param("", "whose tasks these are; empty: the namespace, else the host's name")
     autostart: bool = param(True, "configure and activate without a lifecycle manager")
-    db: str = param("r4_experience.db", "SQLite file; relative: to ROS_HOME, else ~/.ros")
+    db: str = param(
+        "r4_experience.db", "SQLite file (relative: to ROS_HOME, else ~/.ros), or URL of the fleet's database"
+    )
     learn: bool = param(True, "learn from tasks when their outcome is told", live=True)
     reflection: str = param(
         "rules", "who makes lessons of finished tasks: rules, or also a language model", choices=("rules", "lm")

@@ -223,6 +223,9 @@ class TaskStore(Protocol):
 class LessonStore(Protocol):
     """Where the experience room keeps lessons, apart from all facts; every update is one transaction."""
 
+    def others(self) -> tuple[tuple[str, Lesson], ...]:
+        """What other agents learnt, each lesson with whose it is; nothing where the store isn't shared."""
+
     def lessons(self) -> dict[str, Lesson]:
         """All lessons by id."""
 

@@ -32,6 +32,7 @@ class Learner:
         reflector: LanguageReflector | None = None,
     ) -> None:
         self._store, self._config, self._life_cycle, self._reflector = store, config, life_cycle, reflector
+        self._shared: dict[str, Lesson] = {}
         self._refresh()
 
     def _refresh(self) -> None:
@@ -49,7 +50,7 @@ class Learner:
 
     def select(self, situation: Situation) -> tuple[Lesson, ...]:
         """At most two lessons that fit, the better one first."""
-        lessons, count = self._bank, self._task_count
+        lessons, count = {**self._shared, **self._bank}, self._task_count
         if not self._life_cycle:
             return select(lessons.values(), situation, dict.fromkeys(lessons, 1.0), proven=False)
         worth = {i: bank.utility(k, count, self._config) for i, k in lessons.items()}
@@ -87,6 +88,20 @@ class Learner:
         self._store.update([task.task_id for task, _ in due], change.written, change.dropped, change.audit)
         self._bank, self._task_count = lessons, count
         return len(due)
+
+    def listen(self) -> int:
+        """Take others' lessons as they are now, to be used beside its own; returns how many these are.
+
+        They stay theirs: what comes of using one is not counted here, so that none is counted twice. Near ones are one,
+        and as many are kept as of its own. Raises StoreError.
+        """
+        shared: dict[str, Lesson] = {}
+        for _, lesson in self._store.others():
+            here = replace(lesson, created=self._task_count, last_used=self._task_count)
+            bank.add(shared, here, self._config, bank.Change())
+        bank.tidy(shared, self._task_count, self._config, bank.Change())
+        self._shared = shared
+        return len(shared)
 
     def adopt(self, lessons: Iterable[Lesson]) -> int:
         """Take over lessons of another robot; those that are here already stay as they are. Returns how many are new.

@@ -36,6 +36,7 @@ from r4_ros.memory.postgres_sql import (
     without_secrets,
 )
 from r4_ros.memory.postgres_upkeep import PostgresUpkeep
+from r4_ros.memory.postgres_writers import MEMORY, Writer
 from r4_ros.memory.sql import Row
 
 Result = TypeVar("Result")
@@ -49,7 +50,6 @@ LOCK_S = 2.0  # a session that broke off may hold the writer's lock as long
 IN_DOUBT_S = 30.0
 """How long a transaction whose end wasn't heard of waits for the server to come back."""
 _PORTION = 4096
-_LOCK = 0x52344D45  # 'R4ME': the lock of the one who writes
 
 
 class PostgresDatabase(PostgresUpkeep):
@@ -60,10 +60,10 @@ class PostgresDatabase(PostgresUpkeep):
         "FROM json_array_elements_text(CAST(:numbers AS json)) WITH ORDINALITY AS given(item, ordinality)) node"
     )
 
-    def __init__(self, url: str, read_only: bool) -> None:
+    def __init__(self, url: str, read_only: bool, writer: Writer) -> None:
         self.path = without_secrets(url)
         self.read_only = read_only
-        self._url = url
+        self._url, self._writer = url, writer
         self._lock = threading.RLock()
         self._depth = 0
         self._inside = False  # a transaction for reading
@@ -274,7 +274,7 @@ class PostgresDatabase(PostgresUpkeep):
     def _resume(self) -> None:
         """Be the one who writes again, unless somebody else was since; tell what became of the open transaction."""
         self._take_lock()
-        rows = self._fetch("SELECT value FROM meta WHERE name = 'opened'", ())
+        rows = self._fetch(self._writer.opened, self._writer.parameters)
         if rows != [(self._epoch,)]:
             self._outdated = f"{self.path}: another process wrote to this database meanwhile; open it anew"
             raise StoreOutdated(self._outdated)
@@ -286,7 +286,7 @@ class PostgresDatabase(PostgresUpkeep):
     def _take_lock(self) -> None:
         """Be the one who writes; a session that broke off may hold the lock a moment longer. Raises StoreError."""
         until = time.monotonic() + LOCK_S
-        while self._fetch("SELECT pg_try_advisory_lock(%s)", (_LOCK,)) != [(True,)]:
+        while self._fetch("SELECT pg_try_advisory_lock(%s)", (self._writer.lock,)) != [(True,)]:
             if time.monotonic() >= until:
                 raise StoreError(
                     f"{self.path}: another process is writing to this database; stop it, use another one, or open it "
@@ -303,17 +303,13 @@ class PostgresDatabase(PostgresUpkeep):
                 self._take_lock()
             self._migrate()
             if not self.read_only:
-                rows = self._fetch(
-                    "INSERT INTO meta VALUES ('opened', 1) ON CONFLICT(name) DO UPDATE SET value = meta.value + 1 "
-                    "RETURNING value",
-                    (),
-                )
+                rows = self._fetch(self._writer.count, self._writer.parameters)
                 self._epoch = rows[0][0]
 
     def _migrate(self) -> None:
         tables = {row[0] for row in self._fetch("SELECT tablename::text FROM pg_tables WHERE schemaname='public'", ())}
         done = self._fetch("SELECT kind, step FROM r4_schema ORDER BY step_no", ()) if "r4_schema" in tables else []
-        for name in missing(self.path, tables, done, self.read_only):
+        for name in missing(self.path, tables, done, self.read_only or not self._writer.migrates):
             with self._connection.transaction():
                 self._connection.execute(BOOK.encode())
                 for statement in STEPS[name]:
@@ -328,7 +324,7 @@ class PostgresDatabase(PostgresUpkeep):
             raise advice(self.path, error.sqlstate, str(error)) from error
 
 
-def open_postgres(url: str, read_only: bool = False) -> PostgresDatabase:
+def open_postgres(url: str, read_only: bool = False, writer: Writer = MEMORY) -> PostgresDatabase:
     """Open a database of ours by its URL, make its tables where there are none, and bring it to the newest schema.
 
     One process writes; others read (``read_only``), also meanwhile. The password comes from PGPASSWORD, PGPASSFILE or
@@ -343,7 +339,7 @@ def open_postgres(url: str, read_only: bool = False) -> PostgresDatabase:
     if given.get("password"):
         raise InvalidArgument(NO_PASSWORD)
     try:
-        opened = PostgresDatabase(url, read_only)
+        opened = PostgresDatabase(url, read_only, writer)
     except psycopg.Error as error:
         raise advice(without_secrets(url), error.sqlstate, str(error)) from error
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from r4_ros.core.errors import InvalidArgument
+from r4_ros.memory.postgres_experience import experience_grants
 from r4_ros.memory.sql import Migration
 
 INBOX_ROW_BYTES = 16 << 20
@@ -51,6 +52,7 @@ def role_statements(role: str, agent: str, database: str, scram: str = "") -> li
         f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}",
         f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO {role}",
         f"GRANT INSERT (agent_id, writer, sequence, kind, sent_ns, content) ON inbox TO {role}",
+        *experience_grants(role),
         f"INSERT INTO robot_role VALUES ({_text(role)}, {_text(agent)}) "
         "ON CONFLICT(role_name) DO UPDATE SET agent_id = excluded.agent_id",
     ]

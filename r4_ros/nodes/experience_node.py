@@ -17,8 +17,10 @@ from r4_ros.experience.language import LanguageReflector
 from r4_ros.experience.learner import Learner
 from r4_ros.experience.recorder import Recorder
 from r4_ros.experience.select import focus_of
-from r4_ros.memory.sqlite_experience import SqliteTaskStore
-from r4_ros.memory.sqlite_lessons import SqliteLessonStore
+from r4_ros.memory.database_name import is_url
+from r4_ros.memory.experience_stores import open_tasks
+from r4_ros.memory.sql_experience import SqlTaskStore
+from r4_ros.memory.sql_lessons import SqlLessonStore
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.advice import lesson_to_msg
 from r4_ros.nodes.base import Job, R4Node, run
@@ -30,13 +32,16 @@ from r4_ros.nodes.worker import Worker
 ANSWER_WAIT_S = 2.0
 """Feedback may overtake its answer, which comes by topic; so long it waits for it."""
 POLL_S = 0.02
+LISTEN_PERIOD_S = 30.0
+"""How often the lessons of other robots are read, where the database is shared."""
 
 
 class ExperienceNode(R4Node[ExperienceConfig]):
     """Every answer is on disk before anybody may say whether it was right."""
 
     def __init__(self, **node_options: Any) -> None:
-        self._store: SqliteTaskStore | None = None
+        self._store: SqlTaskStore | None = None
+        self._shared = 0
         super().__init__("experience_node", ExperienceConfig, **node_options)
 
     def now_ns(self) -> int:
@@ -45,11 +50,12 @@ class ExperienceNode(R4Node[ExperienceConfig]):
 
     def configure(self) -> None:
         """Open the record and make the service."""
-        self._store = SqliteTaskStore(ros_home(self.config.db))
+        shared = is_url(self.config.db)
+        self._store = open_tasks(self.config.db if shared else ros_home(self.config.db), self.agent_id)
         self._recorder = Recorder(self._store, self, self.agent_id)
         model = make_reflecting(self.config)
         self._reflector = None if model is None else LanguageReflector(model, self.config.lm_timeout_s)
-        self._learner = Learner(SqliteLessonStore(self._store), self.config, reflector=self._reflector)
+        self._learner = Learner(SqlLessonStore(self._store), self.config, reflector=self._reflector)
         self._worker: Worker[Job] = self.worker("r4-experience")
         self._feedback: Worker[Job] = self.worker("r4-feedback")
         self.serve(srv.RecordOutcome, "experience/record_outcome", self._record_outcome, self._feedback)
@@ -59,6 +65,9 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         """Listen to answers, and learn from what was told before a stop."""
         self.subscribe(msg.Answer, "reasoner/answers", self._on_answer, qos.EVENTS)
         self._worker.offer(self._learn)
+        if is_url(self.config.db):
+            self._worker.offer(self._listen)
+            self.every(LISTEN_PERIOD_S, lambda: self._worker.offer(self._listen))
 
     def cleanup(self) -> None:
         """Close the record."""
@@ -98,6 +107,10 @@ class ExperienceNode(R4Node[ExperienceConfig]):
                 return
             self.counts.add("learnt", learnt)
 
+    def _listen(self) -> None:
+        """What other robots learnt meanwhile."""
+        self._shared = self._learner.listen()
+
     def _select(self, request: Any, response: Any) -> Any:
         lessons = self._learner.select(Situation.parse(request.situation))
         focus = focus_of(lessons)
@@ -111,7 +124,7 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         problems = []
         if not self.count_publishers(self.resolve_topic_name("reasoner/answers")):
             problems.append(f"nobody publishes {self.resolve_topic_name('reasoner/answers')}: is the reasoner active?")
-        counts = {"waiting": self._worker.pending, "lessons": self._learner.size}
+        counts = {"waiting": self._worker.pending, "lessons": self._learner.size, "lessons_of_others": self._shared}
         if self._reflector is not None:
             counts["refused_reflections"] = self._reflector.refused
         return Report(problems, counts)

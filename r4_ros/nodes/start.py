@@ -102,7 +102,7 @@ def _parameters(name: str, options: StartOptions) -> dict[str, str]:
         if options.regions is not None:
             values["regions_file"] = _text(str(options.regions.resolve()))
     if name == "experience" and options.db is not None:
-        values["db"] = _text(str(beside(options.db, "_experience.db").resolve()))
+        values["db"] = _text(options.db if is_url(options.db) else str(beside(options.db, "_experience.db").resolve()))
     if name == "perception":
         values.update(_perception_parameters(options))
     return values

@@ -14,9 +14,9 @@ from r4_ros.experience.learner import Learner
 from r4_ros.experience.recorder import Recorder
 from r4_ros.memory.library import open_library
 from r4_ros.memory.migrations import APPLICATION_ID, MIGRATIONS
+from r4_ros.memory.sql_lessons import SqlLessonStore
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
 from r4_ros.memory.sqlite_file import open_sqlite
-from r4_ros.memory.sqlite_lessons import SqliteLessonStore
 from r4_ros.reasoner.answer import Reasoner
 
 OLD = 1_700_000_000 * m.NS_PER_S
@@ -70,7 +70,7 @@ def test_learning_leaves_the_memory_as_it_was_and_lessons_know_nothing_of_it(tmp
             library.ingest(frame(sequence))
     before = remembered(path)
     tasks = SqliteTaskStore(tmp_path / "experience.db")
-    learner = Learner(SqliteLessonStore(tasks), ExperienceConfig())
+    learner = Learner(SqlLessonStore(tasks), ExperienceConfig())
     recorder = Recorder(tasks, Clock(), "robot")
     with open_library(path, MemoryConfig()) as library:
         reasoner = Reasoner(library, ReasonerConfig(), recorder, learner)

@@ -19,8 +19,8 @@ from r4_ros.evaluation.experience.tasks import Task, right
 from r4_ros.experience.learner import Learner
 from r4_ros.experience.recorder import Recorder
 from r4_ros.memory.library import open_library
+from r4_ros.memory.sql_lessons import SqlLessonStore, lesson_to_dict
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
-from r4_ros.memory.sqlite_lessons import SqliteLessonStore, lesson_to_dict
 from r4_ros.reasoner.answer import Reasoner, answer_to_dict
 from r4_ros.reasoner.planner import Planned, RulesPlanner
 
@@ -110,7 +110,7 @@ class Stream:
         mode = MODES[name]
         config = ReasonerConfig(experience=mode.experience, relax_order=list(order) if mode.tuned else [])
         store = SqliteTaskStore(folder / f"{name}-{seed}.db")
-        lessons = SqliteLessonStore(store)
+        lessons = SqlLessonStore(store)
         learner = None if mode.life_cycle is None else Learner(lessons, ExperienceConfig(), mode.life_cycle)
         recorder = Recorder(store, Clock(), "robot1")
         rng = np.random.default_rng([seed, 52])

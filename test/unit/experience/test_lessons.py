@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -32,9 +31,10 @@ from r4_ros.experience.select import focus_of, select
 from r4_ros.memory.library import open_library
 from r4_ros.memory.migrations import APPLICATION_ID as MEMORY_ID
 from r4_ros.memory.migrations import MIGRATIONS as MEMORY_MIGRATIONS
+from r4_ros.memory.sql_experience import SqlTaskStore
+from r4_ros.memory.sql_lessons import SqlLessonStore, lesson_from_dict, lesson_to_dict
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
 from r4_ros.memory.sqlite_file import open_sqlite
-from r4_ros.memory.sqlite_lessons import SqliteLessonStore, lesson_from_dict, lesson_to_dict
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ExperienceConfig()
@@ -83,14 +83,7 @@ def task(task_id: str, trace: tuple[TraceStep, ...]) -> TaskRecord:
     return TaskRecord(task_id, "robot", 5, question, "locate", Verdict.ANSWERED, "In the den.", trace=trace)
 
 
-@pytest.fixture
-def tasks(tmp_path: Path) -> Iterator[SqliteTaskStore]:
-    store = SqliteTaskStore(tmp_path / "experience.db")
-    yield store
-    store.close()
-
-
-def finish(tasks: SqliteTaskStore, task_id: str, trace: tuple[TraceStep, ...], feedback: Feedback) -> None:
+def finish(tasks: SqlTaskStore, task_id: str, trace: tuple[TraceStep, ...], feedback: Feedback) -> None:
     tasks.add_task(task(task_id, trace))
     tasks.add_feedback(FeedbackRecord(task_id, feedback, 6))
 
@@ -329,7 +322,7 @@ def test_what_hurts_goes_and_what_is_new_stays() -> None:
     assert set(kept) == {"new", "b"}
 
 
-def teach(tasks: SqliteTaskStore, good: int, bad: int, name: str = "") -> None:
+def teach(tasks: SqlTaskStore, good: int, bad: int, name: str = "") -> None:
     """Runs that ended right once the place was dropped, since dropping the kind found nothing, or wrong by the kind."""
     for n in range(good):
         finish(tasks, f"{name} right {n}", steps((Relax.KIND, 0), (Relax.PLACE, 1)), Feedback.RIGHT)
@@ -337,8 +330,8 @@ def teach(tasks: SqliteTaskStore, good: int, bad: int, name: str = "") -> None:
         finish(tasks, f"{name} wrong {n}", steps((Relax.KIND, 1)), Feedback.WRONG)
 
 
-def test_a_lesson_helps_later_tasks_only_and_is_credited(tasks: SqliteTaskStore) -> None:
-    store = SqliteLessonStore(tasks)
+def test_a_lesson_helps_later_tasks_only_and_is_credited(tasks: SqlTaskStore) -> None:
+    store = SqlLessonStore(tasks)
     learner = Learner(store, CONFIG)
     teach(tasks, 1, 1)
     assert learner.learn() == 2
@@ -350,16 +343,16 @@ def test_a_lesson_helps_later_tasks_only_and_is_credited(tasks: SqliteTaskStore)
     assert advice.focus == Focus((Relax.PLACE,), (Relax.KIND,))
     finish(tasks, "two", steps((Relax.KIND, 1), (Relax.PLACE, 1), used=advice.lesson_ids[0]), Feedback.WRONG)
     assert learner.learn() == 1
-    again = Learner(SqliteLessonStore(tasks), CONFIG)
+    again = Learner(SqlLessonStore(tasks), CONFIG)
     kept = store.lessons()[advice.lesson_ids[0]]
     assert (kept.support, kept.uses, kept.helped, kept.hurt) == (5, 5, 4.0, 1.0)
     assert again.advise(CUP) == learner.advise(CUP)
     assert store.audit()
 
 
-def test_a_run_counts_for_what_it_bears_out_and_against_what_it_contradicts(tasks: SqliteTaskStore) -> None:
+def test_a_run_counts_for_what_it_bears_out_and_against_what_it_contradicts(tasks: SqlTaskStore) -> None:
     """Whether the lesson was given to it or not; what was given and not followed counts as a use only."""
-    store = SqliteLessonStore(tasks)
+    store = SqlLessonStore(tasks)
     learner = Learner(store, CONFIG)
     told = steps((Relax.KIND, 0), (Relax.TIME, 1))
     finish(tasks, "right", told, Feedback.RIGHT)
@@ -379,14 +372,14 @@ def test_a_run_counts_for_what_it_bears_out_and_against_what_it_contradicts(task
     assert (of(Polarity.FAILURE).helped, of(Polarity.FAILURE).hurt) == (1.0, 1.0)
 
 
-def share_right(tasks: SqliteTaskStore, seed: int, kind: float, place: float, feedback: str) -> tuple[float, int]:
+def share_right(tasks: SqlTaskStore, seed: int, kind: float, place: float, feedback: str) -> tuple[float, int]:
     """A stream of runs that drop the kind first, and the place where that finds nothing (3 of 10) or is warned of.
 
     kind, place: how often what these find is right. Returns the share of the last half that ended right, and how many
     runs of it departed.
     """
     rng = np.random.default_rng(seed)
-    learner = Learner(SqliteLessonStore(tasks), CONFIG)
+    learner = Learner(SqlLessonStore(tasks), CONFIG)
     right: list[bool] = []
     departed = 0
     for start in range(0, 512, 64):
@@ -412,7 +405,7 @@ def share_right(tasks: SqliteTaskStore, seed: int, kind: float, place: float, fe
 
 
 @pytest.mark.parametrize("feedback", ["true", "noisy"])
-def test_lessons_help_where_something_else_does_better(tasks: SqliteTaskStore, feedback: str) -> None:
+def test_lessons_help_where_something_else_does_better(path: Path, tasks: SqlTaskStore, feedback: str) -> None:
     """Runs alone would end right in 0.7 x 0.2 + 0.3 x 0.6 = 32 %; told to drop the place, in 60 %."""
     share, departed = share_right(tasks, 1, kind=0.2, place=0.6, feedback=feedback)
     assert share > 0.5 and departed > 150
@@ -430,8 +423,8 @@ def test_runs_seldom_depart_where_nothing_does_better(tmp_path: Path, kind: floa
     assert sum(n > 0 for n in departures) <= 1, departures
 
 
-def test_what_found_nothing_once_and_was_right_later_is_contradicted(tasks: SqliteTaskStore) -> None:
-    store = SqliteLessonStore(tasks)
+def test_what_found_nothing_once_and_was_right_later_is_contradicted(tasks: SqlTaskStore) -> None:
+    store = SqlLessonStore(tasks)
     learner = Learner(store, CONFIG)
     finish(tasks, "empty", steps((Relax.TIME, 0), (Relax.PLACE, 0), stopped=True), Feedback.WRONG)
     finish(tasks, "right", steps((Relax.TIME, 0), (Relax.PLACE, 1)), Feedback.RIGHT)
@@ -440,8 +433,8 @@ def test_what_found_nothing_once_and_was_right_later_is_contradicted(tasks: Sqli
     assert (failure.failure_mode, failure.helped, failure.hurt) == (FailureMode.EXHAUSTED, 0.0, 1.0)
 
 
-def test_without_a_life_cycle_every_lesson_stays_as_it_was(tasks: SqliteTaskStore) -> None:
-    learner = Learner(SqliteLessonStore(tasks), CONFIG, life_cycle=False)
+def test_without_a_life_cycle_every_lesson_stays_as_it_was(tasks: SqlTaskStore) -> None:
+    learner = Learner(SqlLessonStore(tasks), CONFIG, life_cycle=False)
     near = replace(CUP, facets=(*CUP.facets, "past"))
     for n, (situation, feedback) in enumerate([(CUP, Feedback.RIGHT), (near, Feedback.RIGHT), (CUP, Feedback.WRONG)]):
         finish(tasks, f"task {n}", steps((Relax.KIND, 0), (Relax.TIME, 1), situation=situation), feedback)
@@ -450,8 +443,8 @@ def test_without_a_life_cycle_every_lesson_stays_as_it_was(tasks: SqliteTaskStor
     assert learner.advise(CUP).lesson_ids
 
 
-def test_nothing_is_learnt_twice(tasks: SqliteTaskStore) -> None:
-    store = SqliteLessonStore(tasks)
+def test_nothing_is_learnt_twice(tasks: SqlTaskStore) -> None:
+    store = SqlLessonStore(tasks)
     finish(tasks, "one", steps((Relax.TIME, 1)), Feedback.RIGHT)
     first, second = Learner(store, CONFIG), Learner(store, CONFIG)
     assert (first.learn(), first.learn(), second.learn()) == (1, 0, 0)
@@ -463,10 +456,8 @@ def test_nothing_is_learnt_twice(tasks: SqliteTaskStore) -> None:
     assert first.learn() == 0
 
 
-def test_an_update_that_fails_leaves_everything_as_it_was(
-    tasks: SqliteTaskStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = SqliteLessonStore(tasks)
+def test_an_update_that_fails_leaves_everything_as_it_was(tasks: SqlTaskStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SqlLessonStore(tasks)
     learner = Learner(store, CONFIG)
     finish(tasks, "one", steps((Relax.TIME, 1)), Feedback.RIGHT)
     with monkeypatch.context() as patched:
@@ -486,9 +477,9 @@ from r4_ros.memory.migrations import APPLICATION_ID as MEMORY_ID
 from r4_ros.memory.migrations import MIGRATIONS as MEMORY_MIGRATIONS
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
 from r4_ros.memory.sqlite_file import open_sqlite
-from r4_ros.memory.sqlite_lessons import SqliteLessonStore
+from r4_ros.memory.sql_lessons import SqlLessonStore
 tasks = SqliteTaskStore(sys.argv[1])
-store = SqliteLessonStore(tasks)
+store = SqlLessonStore(tasks)
 if sys.argv[2] == "before":
     store.update = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
 Learner(store, ExperienceConfig()).learn()
@@ -507,7 +498,7 @@ def test_a_learner_that_is_killed_learns_each_task_once(tmp_path: Path, when: st
     ended = subprocess.run([sys.executable, "-c", KILLED, str(path), when], env=env, check=False)
     assert ended.returncode == -signal.SIGKILL
     tasks = SqliteTaskStore(path)
-    store = SqliteLessonStore(tasks)
+    store = SqlLessonStore(tasks)
     learner = Learner(store, CONFIG)
     assert learner.learn() == (3 if when == "before" else 0)
     assert [k.support for k in store.lessons().values()] == [3]
@@ -515,16 +506,16 @@ def test_a_learner_that_is_killed_learns_each_task_once(tmp_path: Path, when: st
     tasks.close()
 
 
-def test_lessons_are_shared_as_they_are_and_once(tasks: SqliteTaskStore, tmp_path: Path) -> None:
+def test_lessons_are_shared_as_they_are_and_once(tasks: SqlTaskStore, tmp_path: Path) -> None:
     teach(tasks, 6, 6)
-    store = SqliteLessonStore(tasks)
+    store = SqlLessonStore(tasks)
     Learner(store, CONFIG).learn()
     told = json.loads(json.dumps([lesson_to_dict(k) for k in store.lessons().values()]))
     elsewhere = SqliteTaskStore(tmp_path / "other.db")
-    other = Learner(SqliteLessonStore(elsewhere), CONFIG)
+    other = Learner(SqlLessonStore(elsewhere), CONFIG)
     assert [other.adopt(lesson_from_dict(fields) for fields in told) for _ in range(2)] == [2, 0]
     assert other.advise(CUP).focus == Focus((Relax.PLACE,), (Relax.KIND,))
-    assert [k.agents for k in SqliteLessonStore(elsewhere).lessons().values()] == [("robot",)] * 2
+    assert [k.agents for k in SqlLessonStore(elsewhere).lessons().values()] == [("robot",)] * 2
     elsewhere.close()
 
 
@@ -571,9 +562,9 @@ def test_forged_counters_are_refused(field: str, value: object) -> None:
         lesson_from_dict({**whole, field: value})
 
 
-def test_lessons_hold_nothing_of_a_task(tasks: SqliteTaskStore) -> None:
+def test_lessons_hold_nothing_of_a_task(tasks: SqlTaskStore) -> None:
     finish(tasks, "one", steps((Relax.KIND, 0), (Relax.TIME, 1)), Feedback.RIGHT)
-    store = SqliteLessonStore(tasks)
+    store = SqlLessonStore(tasks)
     Learner(store, CONFIG).learn()
     rows = tasks.file.execute("SELECT * FROM lesson") + tasks.file.execute("SELECT * FROM lesson_change")
     told = json.dumps(rows).casefold()
@@ -587,12 +578,12 @@ def test_lessons_hold_nothing_of_a_task(tasks: SqliteTaskStore) -> None:
     } | {"correction"}
 
 
-def test_the_store_is_a_lesson_store(tasks: SqliteTaskStore) -> None:
-    store: LessonStore = SqliteLessonStore(tasks)
+def test_the_store_is_a_lesson_store(tasks: SqlTaskStore) -> None:
+    store: LessonStore = SqlLessonStore(tasks)
     assert store.due(5) == ()
 
 
-def test_the_layers_are_kept_apart(tasks: SqliteTaskStore, tmp_path: Path) -> None:
+def test_the_layers_are_kept_apart(tasks: SqlTaskStore, tmp_path: Path) -> None:
     """No table of the memory is in the file of experience, and none of experience in the memory's."""
     memory = open_library(tmp_path / "memory.db", MemoryConfig())
     memory.close()

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from r4_ros.core.model import (
 )
 from r4_ros.core.ports import TaskLog, TaskStore
 from r4_ros.experience.recorder import Recorder
+from r4_ros.memory.sql_experience import SqlTaskStore
 from r4_ros.memory.sqlite_experience import SqliteTaskStore
 from r4_ros.memory.sqlite_file import open_sqlite
 
@@ -86,25 +86,13 @@ def answer(
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "experience.db"
+def recorder(tasks: SqlTaskStore) -> Recorder:
+    return Recorder(tasks, Ticking(), "robot")
 
 
-@pytest.fixture
-def store(path: Path) -> Iterator[SqliteTaskStore]:
-    opened = SqliteTaskStore(path)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def recorder(store: SqliteTaskStore) -> Recorder:
-    return Recorder(store, Ticking(), "robot")
-
-
-def test_the_ports_are_met(store: SqliteTaskStore, recorder: Recorder) -> None:
+def test_the_ports_are_met(tasks: SqlTaskStore, recorder: Recorder) -> None:
     log: TaskLog = recorder
-    keeps: TaskStore = store
+    keeps: TaskStore = tasks
     log.record_task(QUESTION, answer(), 42)
     assert keeps.task("task-1") == TaskRecord(
         task_id="task-1",
@@ -129,9 +117,9 @@ def test_a_task_is_there_when_recording_returns_also_for_another_process(recorde
     other.close()
 
 
-def test_nothing_of_the_memory_but_ids_is_kept(recorder: Recorder, store: SqliteTaskStore, path: Path) -> None:
+def test_nothing_of_the_memory_but_ids_is_kept(recorder: Recorder, tasks: SqlTaskStore, path: Path) -> None:
     recorder.record_task(QUESTION, answer(), 42)
-    store.close()
+    tasks.close()
     content = path.read_bytes()
     assert b"Wo ist die Tasse" in content
     assert b"nobody else knows" not in content
@@ -139,35 +127,35 @@ def test_nothing_of_the_memory_but_ids_is_kept(recorder: Recorder, store: Sqlite
 
 
 def test_the_same_task_again_changes_nothing_and_another_one_with_its_id_is_refused(
-    recorder: Recorder, store: SqliteTaskStore
+    recorder: Recorder, tasks: SqlTaskStore
 ) -> None:
     recorder.record_task(QUESTION, answer(), 42)
     recorder.record_task(QUESTION, answer(), 99)
     with pytest.raises(ExperienceError, match="another content"):
         recorder.record_task(QUESTION, answer(value=(9.0, 9.0, 9.0)), 42)
-    assert len(store.tasks()) == 1
-    recorded = store.task("task-1")
+    assert len(tasks.tasks()) == 1
+    recorded = tasks.task("task-1")
     assert recorded is not None
     assert (recorded.value, recorded.stamp_ns) == ((1.0, 2.0, 3.0), 42)
 
 
-def test_an_answer_that_names_no_task_is_refused(recorder: Recorder, store: SqliteTaskStore) -> None:
+def test_an_answer_that_names_no_task_is_refused(recorder: Recorder, tasks: SqlTaskStore) -> None:
     with pytest.raises(ExperienceError, match="task_id"):
         recorder.record_task(QUESTION, answer(task_id=""), 42)
-    assert store.tasks() == ()
+    assert tasks.tasks() == ()
 
 
-def test_feedback_before_its_task_is_refused_and_leaves_nothing(recorder: Recorder, store: SqliteTaskStore) -> None:
+def test_feedback_before_its_task_is_refused_and_leaves_nothing(recorder: Recorder, tasks: SqlTaskStore) -> None:
     with pytest.raises(ExperienceError, match="task-1"):
         recorder.record_feedback("task-1", Feedback.RIGHT)
     with pytest.raises(ExperienceError, match="task-1"):
         recorder.outcome("task-1")
     recorder.record_task(QUESTION, answer(), 42)
     assert recorder.outcome("task-1") is None
-    assert store.feedback("task-1") == ()
+    assert tasks.feedback("task-1") == ()
 
 
-def test_feedback_twice_is_kept_twice_and_counted_once(recorder: Recorder, store: SqliteTaskStore) -> None:
+def test_feedback_twice_is_kept_twice_and_counted_once(recorder: Recorder, tasks: SqlTaskStore) -> None:
     recorder.record_task(QUESTION, answer("a"), 1)
     recorder.record_task(QUESTION, answer("b"), 2)
     recorder.record_task(QUESTION, answer("c"), 3)
@@ -181,16 +169,16 @@ def test_feedback_twice_is_kept_twice_and_counted_once(recorder: Recorder, store
         Feedback.PARTLY,
         None,
     )
-    assert store.feedback("a") == (
+    assert tasks.feedback("a") == (
         FeedbackRecord("a", Feedback.WRONG, 1001, "on the shelf", "operator"),
         FeedbackRecord("a", Feedback.WRONG, 1002, "on the shelf", "operator"),
     )
 
 
-def test_the_latest_tasks_come_first_up_to_the_limit(recorder: Recorder, store: SqliteTaskStore) -> None:
+def test_the_latest_tasks_come_first_up_to_the_limit(recorder: Recorder, tasks: SqlTaskStore) -> None:
     for k in range(5):
         recorder.record_task(QUESTION, answer(f"task-{k}"), 100 - k)
-    assert [t.task_id for t in store.tasks(limit=2)] == ["task-4", "task-3"]
+    assert [t.task_id for t in tasks.tasks(limit=2)] == ["task-4", "task-3"]
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -212,11 +200,11 @@ values = st.one_of(
 def test_any_answer_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, value: AnswerValue, text: str, verdict: Verdict
 ) -> None:
-    store = SqliteTaskStore(tmp_path_factory.mktemp("experience") / "e.db")
+    tasks = SqliteTaskStore(tmp_path_factory.mktemp("experience") / "e.db")
     question = replace(QUESTION, text=text, viewpoint=None, now_ns=FOREVER, agents=())
-    Recorder(store, Ticking()).record_task(question, answer(value=value, verdict=verdict), 7)
-    back = store.task("task-1")
-    store.close()
+    Recorder(tasks, Ticking()).record_task(question, answer(value=value, verdict=verdict), 7)
+    back = tasks.task("task-1")
+    tasks.close()
     assert back is not None
     assert (back.question, back.verdict, back.agent_id) == (question, verdict, "robot")
     assert back.value == value
@@ -229,12 +217,12 @@ def test_a_memory_file_is_not_taken_for_an_experience_file(path: Path) -> None:
         SqliteTaskStore(path)
 
 
-def test_a_damaged_row_is_named(store: SqliteTaskStore, recorder: Recorder, path: Path) -> None:
+def test_a_damaged_row_is_named(tasks: SqlTaskStore, recorder: Recorder, path: Path) -> None:
     recorder.record_task(QUESTION, answer(), 42)
-    store.file.execute("UPDATE task SET trace = '[{\"nonsense\": 1}]'")
+    tasks.file.execute("UPDATE task SET trace = '[{\"nonsense\": 1}]'")
     with pytest.raises(StoreError, match=r"task-1.*damaged"):
-        store.task("task-1")
-    assert store.problems() == []
+        tasks.task("task-1")
+    assert tasks.problems() == []
 
 
 WRITER = """
@@ -264,11 +252,11 @@ def test_a_kill_between_record_and_feedback_loses_nothing(path: Path, tmp_path: 
             acknowledged = int(writer.stdout.readline())
         writer.send_signal(signal.SIGKILL)
         acknowledged = max([acknowledged, *(int(line) for line in writer.stdout if line.strip().isdigit())])
-    store = SqliteTaskStore(path)
-    recorder = Recorder(store, Ticking())
+    tasks = SqliteTaskStore(path)
+    recorder = Recorder(tasks, Ticking())
     for k in range(acknowledged + 1):
         recorder.record_feedback(f"task-{k}", Feedback.RIGHT)
     recorder.record_task(QUESTION, answer("task-0"), 0)
-    assert store.problems() == []
+    assert tasks.problems() == []
     assert recorder.tally()[Feedback.RIGHT] == acknowledged + 1
-    store.close()
+    tasks.close()

@@ -1,4 +1,7 @@
-"""Lessons in the file of the tasks that taught them, in tables of their own: each update is one transaction."""
+"""Lessons in the database of the tasks that taught them, in tables of their own: each update is one transaction.
+
+In a database that a fleet shares each lesson belongs to the agent that learnt it; all agents read all of them.
+"""
 
 from __future__ import annotations
 
@@ -12,39 +15,55 @@ from r4_ros.core.errors import InvalidArgument, StoreError
 from r4_ros.core.lessons import FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
 from r4_ros.core.model import Feedback, TaskRecord
 from r4_ros.memory.sql import Row
-from r4_ros.memory.sqlite_experience import SqliteTaskStore
+from r4_ros.memory.sql_experience import SqlTaskStore
 
 _LESSON = """lesson_id, polarity, situation, evidence_need, failure_mode, prefer, avoid, support, uses, helped, hurt,
     created, last_used, agents, note"""
 
+_COLUMNS = tuple(name.strip() for name in _LESSON.split(","))
+_KEEP = (
+    f"INSERT INTO lesson(owner, {_LESSON}) VALUES ({', '.join('?' * (len(_COLUMNS) + 1))}) "
+    f"ON CONFLICT(owner, lesson_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
+)
 _NAMES = tuple(name.strip() for name in _LESSON.replace("situation", "when_to_use").split(","))
 
 _COUNTERS = ("support", "uses", "helped", "hurt", "created", "last_used")
 
 
-class SqliteLessonStore:
+class SqlLessonStore:
     """The ``LessonStore`` of the experience room, over an open task store. Raises StoreError."""
 
-    def __init__(self, tasks: SqliteTaskStore) -> None:
-        self._tasks, self._file = tasks, tasks.file
+    def __init__(self, tasks: SqlTaskStore) -> None:
+        self._tasks, self._file, self._owner = tasks, tasks.file, tasks.owner
 
     def lessons(self) -> dict[str, Lesson]:
-        """All lessons by id, in the order of their ids."""
-        rows = self._file.execute(f"SELECT {_LESSON} FROM lesson ORDER BY lesson_id")
+        """The owner's lessons by id, in the order of their ids."""
+        rows = self._file.execute(f"SELECT {_LESSON} FROM lesson WHERE owner = ? ORDER BY lesson_id", (self._owner,))
         return {row[0]: _lesson_of(row) for row in rows}
+
+    def others(self) -> tuple[tuple[str, Lesson], ...]:
+        """What other agents learnt, each lesson with whose it is; rows that are none of ours are left out."""
+        rows = self._file.execute(
+            f"SELECT owner, {_LESSON} FROM lesson WHERE owner <> ? ORDER BY owner, lesson_id", (self._owner,)
+        )
+        return tuple((row[0], lesson) for row in rows if (lesson := _sound(row[1:])) is not None)
 
     def task_count(self) -> int:
         """How many tasks were learnt from."""
-        return int(self._file.execute("SELECT count(*) FROM learnt")[0][0])
+        rows = self._file.execute(
+            "SELECT count(*) FROM learnt JOIN task USING(task_no) WHERE owner = ?", (self._owner,)
+        )
+        return int(rows[0][0])
 
     def due(self, limit: int) -> tuple[tuple[TaskRecord, Feedback], ...]:
         """Tasks that have feedback and weren't learnt from, oldest first, each with what was said last."""
         rows = self._file.execute(
             """SELECT task_id, (SELECT feedback FROM feedback f WHERE f.task_no = t.task_no
-                ORDER BY feedback_no DESC LIMIT 1) AS latest
-            FROM task t WHERE latest IS NOT NULL AND task_no NOT IN (SELECT task_no FROM learnt)
+                ORDER BY feedback_no DESC LIMIT 1)
+            FROM task t WHERE owner = ? AND EXISTS(SELECT 1 FROM feedback f WHERE f.task_no = t.task_no)
+                AND task_no NOT IN (SELECT task_no FROM learnt)
             ORDER BY task_no LIMIT ?""",
-            (limit,),
+            (self._owner, limit),
         )
         found = ((self._tasks.task(task_id), Feedback(latest)) for task_id, latest in rows)
         return tuple((task, said) for task, said in found if task is not None)
@@ -60,20 +79,26 @@ class SqliteLessonStore:
 
         Raises StoreError also where a task was learnt from before: it never counts twice.
         """
+        owner = self._owner
         with self._file.transaction():
             for task_id in task_ids:
-                self._file.execute("INSERT INTO learnt SELECT task_no FROM task WHERE task_id = ?", (task_id,))
-            self._file.execute_many("DELETE FROM lesson WHERE lesson_id = ?", [(i,) for i in dropped])
-            marks = ", ".join("?" * len(_NAMES))
+                self._file.execute(
+                    "INSERT INTO learnt SELECT task_no FROM task WHERE owner = ? AND task_id = ?", (owner, task_id)
+                )
             self._file.execute_many(
-                f"INSERT OR REPLACE INTO lesson({_LESSON}) VALUES ({marks})", [_row(k) for k in written.values()]
+                "DELETE FROM lesson WHERE owner = ? AND lesson_id = ?", [(owner, lesson_id) for lesson_id in dropped]
             )
-            self._file.execute_many("INSERT INTO lesson_change(lesson_id, what, why) VALUES (?, ?, ?)", audit)
+            self._file.execute_many(_KEEP, [(owner, *_row(lesson)) for lesson in written.values()])
+            self._file.execute_many(
+                "INSERT INTO lesson_change(owner, lesson_id, what, why) VALUES (?, ?, ?, ?)",
+                [(owner, *change) for change in audit],
+            )
 
     def audit(self, limit: int = 100) -> tuple[tuple[str, str, str], ...]:
         """What became of lessons, latest first: lesson id, what, why."""
         rows = self._file.execute(
-            "SELECT lesson_id, what, why FROM lesson_change ORDER BY change_no DESC LIMIT ?", (limit,)
+            "SELECT lesson_id, what, why FROM lesson_change WHERE owner = ? ORDER BY change_no DESC LIMIT ?",
+            (self._owner, limit),
         )
         return tuple((row[0], row[1], row[2]) for row in rows)
 
@@ -108,13 +133,25 @@ def lesson_from_dict(fields: Mapping[str, Any]) -> Lesson:
     try:
         given = {"note": "", **fields}
         row = tuple(json.dumps(given[k]) if isinstance(given[k], list) else given[k] for k in _NAMES)
-        if not re.fullmatch("[0-9a-f]{16}", fields["lesson_id"]):
-            raise ValueError("its lesson_id isn't one")
-        if not all(math.isfinite(fields[k]) and fields[k] >= 0 for k in _COUNTERS):
-            raise ValueError("its counters can't be")
-        return _lesson_of(row)
+        return _checked(row)
     except (KeyError, TypeError, ValueError, StoreError) as error:
         raise InvalidArgument(f"that is no lesson of ours: {error}") from None
+
+
+def _checked(row: Row) -> Lesson:
+    fields = dict(zip(_NAMES, row, strict=True))
+    if not re.fullmatch("[0-9a-f]{16}", fields["lesson_id"]):
+        raise ValueError("its lesson_id isn't one")
+    if not all(math.isfinite(fields[k]) and fields[k] >= 0 for k in _COUNTERS):
+        raise ValueError("its counters can't be")
+    return _lesson_of(row)
+
+
+def _sound(row: Row) -> Lesson | None:
+    try:
+        return _checked(row)
+    except (ValueError, StoreError):
+        return None
 
 
 def _lesson_of(row: Row) -> Lesson:
