@@ -16,7 +16,7 @@ from r4_ros.evaluation.sim.figures import confidence_figures
 from r4_ros.reasoner.confidence import SIGNS, by_features, features
 from r4_ros.reasoner.doubts import claimed
 
-SHRINK = 1.0
+SHRINK = 30.0
 """Weight of the squared weights (of standardised features) beside the summed loss: what few claims show stays small."""
 
 

@@ -68,8 +68,8 @@ def rows(scenario: str, count: int) -> list[dict[str, Any]]:
 def test_the_command_fits_and_tries(tmp_path: Path) -> None:
     load_commands()
     here, there = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    here.write_text("".join(json.dumps(r) + "\n" for s in ("s0", "s1") for r in rows(s, 30)))
-    there.write_text("".join(json.dumps(r) + "\n" for r in rows("s2", 30)))
+    here.write_text("".join(json.dumps(r) + "\n" for s in ("s0", "s1") for r in rows(s, 300)))
+    there.write_text("".join(json.dumps(r) + "\n" for r in rows("s2", 300)))
     result = CliRunner().invoke(app, ["eval", "confidence", str(here), "--test", str(there), "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
