@@ -69,7 +69,12 @@ def open_library(
 
     Raises InvalidArgument where it holds vectors of another model than the embedder's, unless it is only read.
     """
-    return Library(open_store(database, config.durability, read_only), config, embedder)
+    store = open_store(database, config.durability, read_only)
+    try:
+        return Library(store, config, embedder)
+    except BaseException:
+        store.close()  # and its lock, not when the collector comes by
+        raise
 
 
 class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import Embedding, Query
+from r4_ros.memory.library import open_library
 
 
 class Named:
@@ -44,7 +47,7 @@ def test_a_frame_that_mixes_two_is_refused_by_an_empty_memory_too(memory: Any, r
     assert memory.entries() == [] and memory.ingest(robot.frame(2, mug.seen(label_embedding=vector("b")))).stored == 1
 
 
-def test_another_embedder_opens_it_for_reading_only(open_memory: Any, robot: Any, thing: Any) -> None:
+def test_another_embedder_opens_it_for_reading_only(open_memory: Any, robot: Any, thing: Any, tmp_path: Path) -> None:
     memory = open_memory(embedder=Named("a"))
     with pytest.raises(InvalidArgument, match="vectors of 'b'"):
         memory.ingest(robot.frame(1, thing("mug", (2, 0, 1)).seen(label_embedding=vector("b"))))
@@ -52,8 +55,9 @@ def test_another_embedder_opens_it_for_reading_only(open_memory: Any, robot: Any
     memory.close()
     with pytest.raises(
         InvalidArgument, match=r"holds vectors of 'a', and the embedder here is 'b'.*r4 db import --embedder"
-    ):
-        open_memory(embedder=Named("b"))
+    ) as refused:
+        open_library(tmp_path / "memory.db", MemoryConfig(), Named("b"))
+    assert refused.traceback, "which keeps alive what was opened: the file must be free all the same"
     reader = open_memory(embedder=Named("b"), read_only=True)
     assert len(reader.retrieve(Query(labels=("mug",))).entries) == 1
     reader.close()
