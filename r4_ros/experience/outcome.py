@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from r4_ros.core.errors import DeadlineExceeded, ModelError
-from r4_ros.core.model import AnswerValue, EntryState, Evidence, Feedback, TaskRecord, Verdict
+from r4_ros.core.model import AnswerValue, EntryState, Evidence, Feedback, TaskRecord, Vec3, Verdict
 from r4_ros.core.ports import LanguageModel
 
 WITHIN_M = 0.5
@@ -74,7 +74,7 @@ def _words(value: Any) -> set[str]:
     return {word.casefold().strip() for word in several if isinstance(word, str)}
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: Any) -> TypeGuard[Vec3]:
     numbers = isinstance(value, (list, tuple)) and len(value) == 3
     return numbers and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in value)
 
