@@ -106,7 +106,7 @@ def _label(row: Any) -> Label:
         raise ValueError(f'it needs "feedback", one of {", ".join(NAMES)}, or "expected", and not both')
     correction, source = texts
     judged = "expected" in row and not source
-    feedback = NAMES[said] if "feedback" in row else None
+    feedback = NAMES[str(said)] if "feedback" in row else None
     return Label(row["task_id"], feedback, row.get("expected"), correction, "judge" if judged else source)
 
 
@@ -138,8 +138,8 @@ def _judge(model: str, url: str, key_variable: str, allow_remote: bool) -> Langu
     from r4_ros.core.config import ExperienceConfig, build
     from r4_ros.experience.outcome import LanguageJudge
 
-    given = {"lm_model": model, "lm_url": url, "lm_key_variable": key_variable, "allow_remote": allow_remote}
-    config = build(ExperienceConfig, {"reflection": "lm", **given})
+    given = {"reflection": "lm", "lm_model": model, "lm_url": url, "lm_key_variable": key_variable}
+    config = build(ExperienceConfig, {**given, "allow_remote": allow_remote})
     made = make_reflecting(config)
     assert made is not None
     return LanguageJudge(made, config.lm_timeout_s)
