@@ -151,7 +151,7 @@ def test_things_that_one_frame_saw_stay_two(memory: Any, robot: Any, thing: Any,
     left, right = thing("cup", (3, 0, 0.8)), thing("cup", (3, 0.4, 0.8))
     frames = [robot.frame(10, left)]
     robot.where = (0.6, 0.0, 0.0)  # on an anchor of its own
-    frames += [robot.frame(11, *([left] if together else []), right)]
+    frames += [robot.frame(12, *([left] if together else []), right)]  # too late for the left one to have walked there
     for frame in frames:
         memory.ingest(shifted(frame, Pose()))
     nearer = Pose((0.0, -0.2, 0.0))
