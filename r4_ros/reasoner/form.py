@@ -39,7 +39,7 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     word = reading.lowers[start]
     following = reading.lowers[start + 1] if start + 1 < len(reading.lowers) else ""
     lead = {w.lemma for w in reading.words[begin:start]}
-    if lead & {"explain", "describe"} or (reading.words[end - 1].lower == "for" and word == "what" and following in BE):
+    if lead & {"explain", "describe"} or _for_what(reading, start, end):
         return Ask(Form.EXPLAIN, start, start + 1)
     led = _led(reading, start, end)
     if led >= 0:
@@ -73,17 +73,26 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     return _command(reading, start, end)
 
 
+def _for_what(reading: Reading, start: int, end: int) -> bool:
+    """'what is the hook for', 'what do we use the hook for'."""
+    asks = reading.lowers[start] == "what" and reading.words[end - 1].lower == "for"
+    following = reading.lowers[start + 1 : start + 2]
+    uses = following in (("do",), ("does",), ("did",)) and any(w.lemma == "use" for w in reading.words[start:end])
+    return asks and (uses or bool(BE & set(following)))
+
+
 def _led(reading: Reading, start: int, end: int) -> int:
     """Where 'take me to', 'would you be so kind as to show us to' ends; -1: that isn't said."""
     lowers = reading.lowers
     for k in range(start, min(start + OPENING, end - 2)):
         if (
             lowers[k : k + 1] in (("way",), ("route",), ("path",))
-            and lowers[k + 1] in ("to", "towards")
-            and reading.phrase_at(k + 2)
+            and (j := k + 1 + (lowers[k + 1] in ("out", "back", "down", "up", "over", "across", "through"))) < end - 1
+            and lowers[j] in ("to", "towards")
+            and reading.phrase_at(j + 1)
             and lowers[k - 1] not in ("your", "my", "any", "no")
         ):
-            return k + 1  # 'show me the way to the canteen', 'what is the quickest route to it'
+            return j  # 'show me the way to the canteen', 'what is the quickest route to it'
         goal = lowers[k + 2] in ("to", "towards", "back") and lowers[k + 1] in ("me", "us")
         if goal and reading.words[k].lemma in LEADING:
             return k + 2
@@ -127,7 +136,8 @@ def _where(reading: Reading, begin: int, start: int, end: int) -> Ask:
         choices, first = choices_of(reading, begin, start if "or" in lowers[begin:start] else end)
         if choices:
             return Ask(Form.CHOOSE, min(start, first), start + 1, choices=choices, chosen_from=first)
-    if "relative" in lemmas or lowers[end - 2 : end] in (("from", "me"), ("from", "you"), ("from", "here")):
+    related = any(lowers[k : k + 3] == ("in", "relation", "to") for k in range(start, end))
+    if "relative" in lemmas or related or lowers[end - 2 : end] in (("from", "me"), ("from", "you"), ("from", "here")):
         return Ask(Form.DIRECTION, start, start + 1)
     asker = next((k for k in range(start + 1, min(start + 4, end)) if lowers[k] in ("i", "we")), -1)
     if asker >= 0 and {w.lemma for w in reading.words[asker : asker + 4]} & GOING_VERBS:
@@ -144,6 +154,9 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.EXISTS, start, start + 1)
     tells = verb in ("tell", "give", "show", "name")
     told = property_asked(reading, start, end) if tells else None
+    ordered = reading.lowers.index("order", start, end) if tells and "order" in reading.lowers[start:end] else -1
+    if ordered >= 0 and reading.lowers[ordered + 1 : ordered + 2] in (("in",), ("of",), ("that",)):
+        return Ask(Form.ORDER, start, ordered + 2)  # 'give me the order in which they came'
     if verb in GO_VERBS | HEADING and told is None:
         return Ask(Form.NAVIGATE, start, start + 1)
     if verb in FIND_VERBS:
@@ -178,9 +191,15 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
         return Ask(Form.COUNT, begin, begin + 2)
     if "location" in lowers or "whereabouts" in lowers:
         return Ask(Form.LOCATE, begin, begin)
+    state = next((k for k in range(begin, min(begin + 2, end)) if reading.lowers[k] in ("state", "condition")), -1)
+    if state >= 0 and reading.lowers[state + 1 : state + 2] == ("of",):
+        return Ask(Form.STATE, begin, state + 2, Asked.CONDITION)
     named = next((k for k in range(begin, min(begin + 2, end)) if reading.lowers[k] in words.PROPERTIES), -1)
     if named >= 0 and reading.lowers[named + 1 : named + 2] == ("of",):
         return Ask(Form.ATTRIBUTE, begin, named + 2, Asked(words.PROPERTIES[reading.lowers[named]]))
+    counted = next((k for k in range(begin, end - 1) if reading.lowers[k : k + 2] == ("number", "of")), -1)
+    if counted > begin and lowers[:1] in (("i",), ("we",)):  # 'I would like the number of jars'
+        return Ask(Form.COUNT, begin, counted + 2)
     place = next((k for k in range(begin, min(begin + 4, end)) if reading.lowers[k] in ("place", "spot")), -1)
     if place >= 0 and {"first", "last"} & set(reading.lowers[begin:place]):
         return Ask(Form.LOCATE, begin, place + 1)  # 'last place you saw them'

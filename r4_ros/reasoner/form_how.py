@@ -48,6 +48,11 @@ def _has_steps(clause: Clause) -> bool:
 
 
 def _far(clause: Clause) -> Ask | None:
+    """'how far', 'how high up', 'how far in advance'."""
+    if clause.at(1) == "far" and (clause.at(2), clause.at(3)) in (("in", "advance"), ("ahead", "of")):
+        return Ask(Form.DURATION, clause.start, clause.start + 4)
+    if clause.at(1) in ("high", "low") and clause.at(2) in ("up", "off", "above", "from"):
+        return Ask(Form.DISTANCE, clause.start, clause.start + 2)
     if clause.at(1) not in ("far", "close", "near"):
         return None
     compares = clause.at(1) == "far" and clause.has("than")
@@ -95,8 +100,11 @@ def _way(clause: Clause) -> Ask | None:
 
 def _serves(clause: Clause) -> Ask | None:
     """'how can I clean the board': what serves for it."""
-    asker = clause.at(1) in ("can", "could") and clause.at(2) in ("i", "we", "you", "one")
-    serves = asker and len(clause.words) > 3 and clause.words[3].tag == "VB" and clause.words[3].lemma not in ARRANGING
+    asked = {clause.at(1), clause.at(2)}  # 'how I can ..' too
+    asker = asked & {"can", "could"} and asked & {"i", "we", "you", "one"}
+    serves = (
+        bool(asker) and len(clause.words) > 3 and clause.words[3].tag == "VB" and clause.words[3].lemma not in ARRANGING
+    )
     return Ask(Form.IDENTIFY, clause.start, clause.start + 1, bare=True) if serves else None
 
 

@@ -188,7 +188,10 @@ def _robots(clause: Clause) -> Ask | None:
 
 
 def _explained(clause: Clause) -> Ask | None:
-    """'what is the relationship between ..', 'what purpose does it serve'."""
+    """'what is the relationship between ..', 'what purpose does it serve', 'what is special about it'."""
+    quality = 2 + (clause.at(2) in ("so", "very", "particularly", "really"))
+    if clause.at(1) in IS and clause.at(quality + 1) == "about" and clause.words[quality].tag == "JJ":
+        return Ask(Form.EXPLAIN, clause.start, clause.start + quality + 2)
     named = next((w.i for w in clause.words[1:7] if w.tag.startswith("NN")), -1)
     said = set(clause.reading.lowers[named : min(named + 4, clause.end)]) if named >= 0 else set()
     if clause.at(0) == "what" and EXPLAINED & said:

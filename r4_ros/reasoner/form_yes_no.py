@@ -58,6 +58,8 @@ def _chosen(clause: Clause) -> Ask | None:
     lowers = clause.lowers
     aside = "without" in lowers and "or" in lowers and lowers.index("without") < lowers.index("or")
     modal = clause.at(0) in ("can", "could") and clause.at(1) in ("i", "we")  # 'can I turn it on or off without ..'
+    degree = any(clause.at(k) == "or" and clause.at(k - 1) in ("more", "less") for k in range(len(clause.words)))
+    aside = aside or (degree and clause.has("than"))  # 'more or less than the other'
     if not clause.has("or") or aside or clause.has("either") or (modal and clause.has("without")):
         return None
     choices, begin = choices_of(clause.reading, clause.start, clause.end)
@@ -92,7 +94,8 @@ def _compared(clause: Clause) -> Ask:
 
 def _alike(clause: Clause) -> Ask | None:
     """'are they the same colour', 'do the two match', 'as many .. as'."""
-    same = clause.has("same") and not clause.has("room", "place", "time", "spot", "position")
+    alike = clause.at(clause.lowers.index("same") + 1) if clause.has("same") else ""
+    same = clause.has("same") and alike not in ("room", "place", "time", "spot", "position")
     equal = clause.lowers.count("as") > 1 and "as" in clause.lowers[:-2]
     return _compared(clause) if same or equal or clause.has(*ALIKE) else None
 

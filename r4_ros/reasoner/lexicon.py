@@ -24,7 +24,8 @@ VOCABULARY = frozenset(KIND_OF) | frozenset(NARROWER)
 PERSONS = frozenset("people persons somebody someone anybody anyone everybody everyone nobody human humans".split())
 """Words that mean just a person."""
 ALWAYS_PLURAL = frozenset(
-    "stairs glasses scissors clothes blinds skis elevenses headphones binoculars pliers tongs".split()
+    """stairs glasses scissors clothes blinds skis elevenses headphones binoculars pliers tongs shears tweezers specs
+    goggles trousers""".split()
 )
 IRREGULAR = {
     "geese": "goose",

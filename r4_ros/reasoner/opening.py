@@ -17,7 +17,9 @@ from r4_ros.reasoner.asking import (
     WH,
 )
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.tokens import NOUN_TAGS
 
+POLITE = frozenset("grateful great nice good lovely kind glad appreciate wonderful helpful obliged".split())
 FIRSTS = frozenset("first last second third".split())
 
 
@@ -35,7 +37,8 @@ def sentence(reading: Reading, masked: frozenset[int]) -> tuple[int, int]:
     marked = [s for s in asking if lowers[s[1] : s[1] + 1] == ("?",)]
     asking = marked or asking
     begin, end = asking[0] if asking else (spans[-1] if spans else (0, len(lowers)))
-    return embedded(reading, begin, end) or begin, _untagged(reading, begin, end)
+    said = next((k for k in range(begin, end) if k not in masked and lowers[k] != ","), begin)
+    return embedded(reading, said, end) or begin, _untagged(reading, begin, end)
 
 
 def _untagged(reading: Reading, begin: int, end: int) -> int:
@@ -55,6 +58,9 @@ def embedded(reading: Reading, begin: int, end: int) -> int:
         if reading.lowers[k] in ("if", "whether") and (lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us")):
             return 0 if any(w.lower in WH for w in lead) else k + 1
         sided = len(lead) > 1 and lead[-2].lower in ("my", "your", "the")
+        polite = reading.lowers[k] == "if" and lead[-1].lower in POLITE | {"it"} and reading.lowers[k + 1] == "you"
+        if polite and k + 3 < end and reading.words[k + 2].tag in ("MD", "VBD"):
+            return k + 3  # 'I'd be grateful if you'd fetch ..'
         if reading.lowers[k] == "that" and not sided and lead[-1].lower in ("right", "true", "correct", "sure"):
             return k + 1
     return 0
@@ -79,7 +85,8 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
     if lowers[i] == "when" and EGO_WORDS & set(lowers[i + 1 : i + 2]) and i < comma < end - 1:
         if inner is not None:
             return inner  # 'when I look up, what is above the sink'
-        return comma + 1 if lowers[comma + 1] in AUXILIARIES else i
+        commands = reading.words[comma + 1].tag == "VB"  # 'when you pass the shop, count the loaves'
+        return comma + 1 if commands or lowers[comma + 1] in AUXILIARIES else i
     seen = lowers[i] in ("seen", "spotted", "noticed") and i + 1 < end
     if lowers[i] in WH or lowers[i] in AUXILIARIES or seen:
         return i
@@ -112,6 +119,8 @@ def _asks(reading: Reading, begin: int, k: int) -> bool:
     """Whether the word at k asks; a 'when' behind other words only does where something asks to be told."""
     if reading.lowers[k] not in WH:
         return False
+    if reading.lowers[k] == "which" and reading.words[k - 1].tag == "IN" and reading.words[k - 2].tag in NOUN_TAGS:
+        return False  # 'the order in which they came'
     told = reading.lowers[k] != "when" or any(w.lemma in RESOLVING for w in reading.words[begin:k])
     opens = FIRSTS & set(reading.lowers[max(0, begin - 1) : begin + 2])  # 'first thing you saw when ..'
     return told or reading.lowers[k - 1] in (",", ":", "-") or not opens

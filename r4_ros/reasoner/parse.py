@@ -70,6 +70,18 @@ SPELLING = {
     "peices": "pieces",
     "colr": "color",
     "noone": "nobody",
+    "somthing": "something",
+    "sumthing": "something",
+    "anythin": "anything",
+    "somewere": "somewhere",
+    "beetween": "between",
+    "betwen": "between",
+    "behing": "behind",
+    "nearst": "nearest",
+    "colous": "colours",
+    "wether": "whether",
+    "curently": "currently",
+    "yestarday": "yesterday",
 }
 ALIASES = (
     (r"\bno one\b", "nobody"),
@@ -81,6 +93,7 @@ ALIASES = (
     (r"^(?:whereabouts) (?=is|are|was|were|did|do|does|has|have|can|could|would)", "where "),
     (r"^(?:theres|there's) ", "there is "),
     (r"\bon of off\b", "on or off"),
+    (r"^how man (?=\w)", "how many "),
 )
 """Other ways to write what the rules know."""
 SEEING = re.compile(

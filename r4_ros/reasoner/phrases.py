@@ -133,6 +133,8 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
         return False  # 'the skip round the back'
     if i > start and (word.lower in INDEFINITE or (last == i and tokens[i - 1].lower in INDEFINITE)):
         return False
+    if _begins_clause(tokens, start, last, i):
+        return False
     if word.tag == "VBG" and last == i > start and word.dep in ("acl", "relcl", "advcl"):
         return False  # 'celebrities wearing black dresses'
     if word.lower in NEVER_NOUN:
@@ -145,6 +147,14 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
         return False
     predicate = last > start and (word.lower in words.STATES or word.lower in words.COLORS)
     return noun_next or not predicate
+
+
+def _begins_clause(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
+    """'the mug Tom left on the bench': a name behind a noun, before a verb, begins a clause of its own."""
+    word, before = tokens[i], tokens[i - 1]
+    if word.tag != "NNP" or last != i or i <= start or before.tag not in ("NN", "NNS") or not word.text[:1].isupper():
+        return False
+    return i + 1 < len(tokens) and tokens[i + 1].tag in ("VBD", "VBZ", "VBN") and before.text.islower()
 
 
 def _noun_follows(tokens: tuple[Word, ...], i: int) -> bool:

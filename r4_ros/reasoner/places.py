@@ -18,6 +18,7 @@ from r4_ros.reasoner.spatial_words import (
     CONCRETE,
     DEPTHS,
     FACES,
+    HANGING,
     HOURS,
     MANNER,
     PARTS,
@@ -30,6 +31,13 @@ from r4_ros.reasoner.spatial_words import (
 )
 
 R = Relation
+EXCLUDING = tuple(
+    tuple(said.split())
+    for said in (
+        "apart from|aside from|other than|not counting|not including|without counting|excluding|except for|except|"
+        "besides|but for|leaving out"
+    ).split("|")
+)
 
 
 @dataclass(frozen=True)
@@ -203,6 +211,35 @@ def _attached(reading: Reading, i: int) -> list[Place]:
     return [Place(R.ATTACHED_TO, i, phrase.end, anchor=phrase)]
 
 
+def _hangs_over(reading: Reading, i: int) -> list[Place]:
+    """'what is the painting hanging over': what is asked for is under it."""
+    lowers, words = reading.lowers, reading.words
+    last = i + 1 == len(words) or words[i + 1].tag in (".", ",")
+    if lowers[i] not in ("over", "above") or not last or i < 3 or words[i - 1].tag != "VBG":
+        return []
+    phrase = reading.phrase_at(i - 2)
+    asks = phrase is not None and lowers[max(0, phrase.start - 2) : phrase.start - 1] == ("what",)
+    return [Place(R.UNDER, i, i + 1, anchor=phrase)] if asks and words[i - 1].lemma in HANGING else []
+
+
+def _separates(reading: Reading, i: int) -> list[Place]:
+    """'what separates the desk from the hall', 'the screen that divides the two beds': it is between them."""
+    verb = reading.words[i]
+    if verb.lemma not in ("separate", "divide") or verb.tag not in ("VBZ", "VBP", "VBD", "VBG"):
+        return []
+    one = reading.phrase_at(i + 1) if i + 1 < len(reading.words) else None
+    joined = one is not None and reading.lowers[one.end : one.end + 1] in (("from",), ("and",))
+    far = reading.phrase_at(one.end + 1) if one is not None and joined and one.end + 1 < len(reading.words) else None
+    if one is None or one.start != i + 1 or (far is None and not one.plural):
+        return []
+    return [Place(R.BETWEEN, i, (far or one).end, anchor=one, other=far or one)]
+
+
+def is_excluded(reading: Reading, phrase: NounPhrase) -> bool:
+    """'leaving out the stool', 'apart from the one in the study'."""
+    return any(reading.lowers[max(0, phrase.start - len(said)) : phrase.start] == said for said in EXCLUDING)
+
+
 def is_worn(reading: Reading, relation: Relation, i: int, phrase: NounPhrase) -> bool:
     """'the man in the orange overalls': what he wears is no place."""
     who = reading.phrase_at(i - 1) if i else None
@@ -218,5 +255,5 @@ def is_abstract(noun: str) -> bool:
     return last in MANNER or last.endswith(ABSTRACT_ENDINGS)
 
 
-READERS = (_turned_to, _faced, _diagonal, _clock_face, _within, _under_asker, _part, _attached)
+READERS = (_turned_to, _faced, _diagonal, _clock_face, _within, _under_asker, _part, _attached, _hangs_over, _separates)
 """Each returns the places that its words at token i tell; none where they tell none."""

@@ -84,9 +84,11 @@ def _time(reading: Reading, i: int) -> Found | None:
 
 
 def _first_to(reading: Reading, i: int) -> Found | None:
-    """'who was the first to sit down'."""
-    acts = i + 2 < len(reading.words) and reading.words[i + 2].tag == "VB"
-    found = _op(reading.lowers[i]) if acts and reading.lowers[i + 1] == "to" else None
+    """'who was the first to sit down', 'the last one out'."""
+    acts = i + 2 < len(reading.words) and reading.words[i + 2].tag == "VB" and reading.lowers[i + 1] == "to"
+    goes = i > 1 and "who" in reading.lowers[:i] and reading.lowers[i - 1] == "the"
+    goes = goes and reading.lowers[i + 1 : i + 2] in (("in",), ("out",), ("through",), ("up",), ("home",))
+    found = _op(reading.lowers[i]) if acts or goes else None
     return (
         None if found is None else (TemporalKey(op=found[0], arg=reading.said(i + 2, i + 3), rank=found[1]), i, i + 1)
     )

@@ -7,9 +7,9 @@ from r4_ros.reasoner.claims import predicate
 from r4_ros.reasoner.keys import Asked, Attribute, Form, SemanticKey
 from r4_ros.reasoner.occasions import ORDINALS
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.places import EXCLUDING
 from r4_ros.reasoner.purposes import purpose_at, restricts_use
 from r4_ros.reasoner.sketch import Sketch
-from r4_ros.reasoner.target import EXCLUDING
 
 HAVING = (("that", "has"), ("that", "have"), ("which", "has"), ("which", "have"), ("that", "had"))
 NO_PROPERTY = frozenset("same other colored coloured away more most total fewer less".split())
@@ -74,6 +74,8 @@ def _excluded(sketch: Sketch) -> tuple[str, ...]:
         at = i + size
         while size and at < len(lowers) and (phrase := reading.phrase_at(at)) is not None:
             sketch.used.update(range(i, phrase.end))
+            if phrase.noun in ("one", "ones") and any(p.negate and p.start == phrase.end for p in sketch.places):
+                break  # 'the one by the lift': its place says which
             found.append(" ".join([*phrase.modifiers, phrase.noun]))
             at = phrase.end + 1 if lowers[phrase.end : phrase.end + 1] in (("and",), ("or",)) else len(lowers)
     return tuple(found)

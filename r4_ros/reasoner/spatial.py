@@ -8,7 +8,7 @@ from r4_ros.reasoner import lexicon
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.places import READERS, Place, is_abstract, is_worn, seen_from
+from r4_ros.reasoner.places import READERS, Place, is_abstract, is_excluded, is_worn, seen_from
 from r4_ros.reasoner.spatial_words import (
     ABILITIES,
     ABSTRACTLY_ON,
@@ -16,6 +16,7 @@ from r4_ros.reasoner.spatial_words import (
     COUNTED_FROM,
     EVERYWHERE,
     FACES,
+    FETCHING,
     HAVING,
     LEAVING,
     LINKS,
@@ -30,6 +31,7 @@ from r4_ros.reasoner.spatial_words import (
     TIMELY,
     TURNING,
 )
+from r4_ros.reasoner.tokens import NOUN_TAGS
 
 R = Relation
 
@@ -126,6 +128,8 @@ def _is_no_anchor(reading: Reading, relation: Relation, i: int, phrase: NounPhra
     lowers, kind = reading.lowers, lexicon.kind_of(phrase.noun)
     if "same" in phrase.modifiers and relation is not R.IN:
         return True
+    if phrase.noun in ("something", "anything", "nothing", "everything") and phrase.end - phrase.start == 1:
+        return True
     if lowers[i] in ("at", "in", "on") and phrase.noun.split()[-1] in TIMELY and kind is None:
         return True
     bare = not phrase.modifiers or phrase.determiner in ("a", "an")
@@ -156,6 +160,8 @@ def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
     word, head = reading.words[i], reading.words[reading.words[i].head]
     if word.lower == "by" and (word.dep == "agent" or head.tag == "VBN") and head.lower not in LINKS:
         return True
+    if word.lower == "near" and i and reading.words[i - 1].tag in ("DT", "PRP$"):
+        return True  # 'the near hedge'
     if word.lower == "into" and head.lemma in TURNING:
         return True
     before = reading.words[i - 1].lemma if i else ""
@@ -164,8 +170,8 @@ def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
     particle = word.dep == "prt" and reading.lowers[i + 1 : i + 2] != ("from",)
     if particle or (word.lower == "on" and before in ABSTRACTLY_ON):
         return True
-    if word.lower in ("at", "in") and head.i == i - 1 and head.tag == "JJ" and head.dep in ("acomp", "amod"):
-        return head.lower in ABILITIES
+    if word.lower in ("at", "in") and i and reading.lowers[i - 1] in ABILITIES:
+        return True
     if relation is not R.BETWEEN or not i:
         return False
     named = reading.phrase_at(i - 1)
@@ -199,6 +205,10 @@ def _with_subjects(reading: Reading, places: list[Place], masked: frozenset[int]
     for place in places:
         subject = _subject(reading, place, done, masked)
         negate = reading.lowers[place.start - 1 : place.start] == ("not",)
+        before = reading.phrase_at(place.start - 1) if place.start else None
+        if before is not None and before.noun in ("one", "ones") and not place.viewer and is_excluded(reading, before):
+            done.append(replace(place, negate=True))  # 'apart from the one in the study'
+            continue
         if place.viewer:
             done.append(place)
             continue
@@ -263,7 +273,7 @@ def _is_part(part: NounPhrase, whole: NounPhrase) -> bool:
     if lexicon.is_room(whole.noun):
         return lexicon.kind_of(part.noun) is not None
     last = part.noun.split()[-1]
-    if whole.noun in EVERYWHERE:
+    if whole.noun in EVERYWHERE or is_abstract(whole.noun):
         return False
     return whole.definite and not whole.proper and last not in PARTITIVE and not is_abstract(part.noun)
 
@@ -301,9 +311,12 @@ def _rooms(reading: Reading, masked: frozenset[int], read: frozenset[int]) -> li
         left = phrase.start > 1 and reading.lowers[phrase.start - 1] == "from"
         gone = reading.words[phrase.start - 2] if left else None
         gone = gone if phrase.start not in masked else None
-        if gone is not None and (gone.lemma in LEAVING or gone.lower in ("gone", "missing")):
+        fetched = left and any(w.lemma in FETCHING and w.tag == "VB" for w in reading.words[: phrase.start - 1])
+        fetched = fetched and gone is not None and gone.tag in NOUN_TAGS
+        if gone is not None and (fetched or gone.lemma in LEAVING or gone.lower in ("gone", "missing")):
             relation = R.ON if lexicon.kind_of(phrase.noun) in SURFACES else R.IN
-            found.append(Place(relation, phrase.start - 1, phrase.end, anchor=phrase))
+            of = reading.phrase_at(phrase.start - 2) if fetched else None
+            found.append(Place(relation, phrase.start - 1, phrase.end, anchor=phrase, subject=of))
         if phrase.room and phrase.start not in masked:
             room = NounPhrase(phrase.start, phrase.start, phrase.start, phrase.room, determiner="the")
             found.append(Place(R.IN, phrase.start, phrase.end, anchor=room, subject=phrase))

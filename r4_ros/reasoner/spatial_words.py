@@ -68,6 +68,7 @@ ATTACHING = frozenset(
     mount hang dangle suspend""".split()
 )
 """Verbs of what holds on by itself; 'to' or 'onto' follows."""
+HANGING = frozenset("hang dangle hover tower lean loom suspend".split())
 STANCES = {"sit": R.UNDER, "stand": R.UNDER, "lie": R.UNDER, "lean": R.AGAINST, "kneel": R.UNDER}
 """'the chair I am sitting on' is under me."""
 CLOTHES = frozenset(
@@ -97,6 +98,8 @@ CLOCK = {
 }
 HOURS = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())}
 LEAVING = frozenset("disappear vanish remove take steal move".split())
+FETCHING = frozenset("fetch get bring grab take collect".split())
+"""'the vase from the shelf' is on it, where one of these commands."""
 EVERYWHERE = frozenset(
     "photo photograph scene house home apartment flat world memory video clip film footage recording".split()
 )
@@ -128,18 +131,23 @@ PARTITIVE = frozenset(
     """side end corner top bottom middle centre center front back rest one each all some most many lot number amount
     kind type sort part piece pair set bunch group picture photo photograph painting image map view owner name direction
     position location way edge half thing object item state colour color shape size time record sign trace list
-    pattern use distance""".split()
+    pattern use distance atmosphere mood voice sound smell taste look history""".split()
 )
 """What 'of the ..' makes no part of a thing."""
 HAVING = frozenset("have contain hold".split())
 """'does the room have a window': what is in it, or at it."""
-SURFACES = lexicon.kinds_within("table") | {"desk", "counter", "shelf", "wall", "floor", "bench", "door"}
+SURFACES = lexicon.kinds_within("table") | frozenset(
+    "desk counter shelf wall floor bench door sideboard nightstand dresser".split()
+)
 """What things are gone from that were on it, not in it."""
 SAT_AT = lexicon.kinds_within("table") | {"desk", "counter"}
 RELATIONSHIPS = frozenset("relationship difference similarity conversation contrast connection comparison".split())
 """What is between two things without being anywhere."""
 ABSTRACTLY_ON = frozenset("base depend rely focus work turn switch agree comment spend insist decide try".split())
-ABILITIES = frozenset("good bad skilled skillful adept poor great excellent proficient terrible interested".split())
+ABILITIES = frozenset(
+    """good bad better best worse worst skilled skillful adept poor great excellent proficient terrible
+    interested""".split()
+)
 LINKS = frozenset(
     """that which who is are was were 's sitting standing hanging placed located positioned lying laying mounted placed
     stored kept found set left parked directly immediately just right also currently situated resting there things
@@ -168,10 +176,10 @@ def table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
         own[tuple(text.split())] = R.IN_FRONT_OF
     for text in ("i am facing", "i 'm facing", "am i facing", "i face"):
         own[tuple(text.split())] = R.IN_FRONT_OF
-    for turned in ("turn", "turned", "look", "looked"):
-        for way, relation in (("around", R.BEHIND), ("round", R.BEHIND), ("back", R.BEHIND), *SIDES.items()):
-            own[("if", "i", turned, way)] = relation
-            own[("i", turned, way)] = relation
+    ways = (("around", R.BEHIND), ("round", R.BEHIND), ("back", R.BEHIND), *SIDES.items())
+    for turned, (way, relation) in itertools.product(("turn", "turned", "look", "looked"), ways):
+        for who in ("i", "i had", "i 'd", "if i", "if i had", "if i 'd"):
+            own[tuple(f"{who} {turned} {way}".split())] = relation
     own[("turning", "around")] = own[("turning", "backward")] = own[("turning", "back")] = R.BEHIND
     own[("behind", "my", "back")] = R.BEHIND
     own[("at", "my", "back")] = R.BEHIND

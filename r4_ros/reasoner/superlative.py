@@ -83,10 +83,10 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
         if (
             kind is None
             and word.tag in ("JJS", "RBS")
-            and word.lower not in ("most", "least", "last", "latest", "earliest", "best")
+            and word.lower not in ("most", "least", "last", "latest", "earliest", "best", "worst")
         ):
             kind = By.OTHER, "max"
-        if kind is None and word.lower in ("most", "fewest") and word.tag == "JJS" and _counts(reading, i):
+        if kind is None and word.lower in ("most", "fewest", "least") and word.tag == "JJS" and _counts(reading, i):
             direction: Literal["min", "max"] = "max" if word.lower == "most" else "min"
             found.append(Extreme(By.OTHER, direction, i, i + 1, None))  # 'which shelf has the most jars'
             continue
@@ -105,8 +105,9 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
 
 
 def _counts(reading: Reading, i: int) -> bool:
-    """'the most jars'."""
-    return i > 0 and reading.lowers[i - 1] == "the" and i + 1 < len(reading.words) and reading.words[i + 1].tag == "NNS"
+    """'the most jars', 'the least laundry'."""
+    named = i + 1 < len(reading.words) and reading.words[i + 1].tag in ("NN", "NNS")
+    return i > 0 and reading.lowers[i - 1] == "the" and named
 
 
 def _extreme(reading: Reading, i: int, by: By, direction: Literal["min", "max"]) -> Extreme:
@@ -157,10 +158,12 @@ def _ordinal(reading: Reading, i: int) -> Extreme | None:
         return Extreme(By.ORDER, "min", i, end, None, None if side else origin, side=side, rank=rank)
     if not rank or phrase is None:
         return None
-    tail = lowers[phrase.end : phrase.end + 3]
+    after = phrase.end + (lowers[phrase.end : phrase.end + 1] in (("along",), ("down",), ("in",), ("up",), ("over",)))
+    after = after if lowers[after : after + 1] == ("from",) else phrase.end  # 'the second stall along from the door'
+    tail = lowers[after : after + 3]
     if tail[:2] == ("from", "the") and tail[2:] in (("left",), ("right",), ("top",), ("bottom",)):
-        return Extreme(By.ORDER, "min", i, phrase.end + 3, phrase, side=tail[2], rank=rank)
-    origin = reading.phrase_at(phrase.end + 1) if tail[:1] == ("from",) and phrase.end + 1 < len(lowers) else None
+        return Extreme(By.ORDER, "min", i, after + 3, phrase, side=tail[2], rank=rank)
+    origin = reading.phrase_at(after + 1) if tail[:1] == ("from",) and after + 1 < len(lowers) else None
     if origin is not None and origin.definite and phrase.definite:  # 'the second pillar from the entrance'
         return Extreme(By.ORDER, "min", i, origin.end, phrase, origin, rank=rank)
     if rank == 1 and phrase.noun in ("object", "thing", "item"):

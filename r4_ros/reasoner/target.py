@@ -6,20 +6,14 @@ from dataclasses import replace
 
 from r4_ros.reasoner import asking, lexicon, superlative
 from r4_ros.reasoner.keys import Asked, Form, Relation
-from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.parse import EGO_WORDS
 from r4_ros.reasoner.phrases import NounPhrase
+from r4_ros.reasoner.places import is_excluded
 from r4_ros.reasoner.purposes import AIMS, SERVING, purpose_at, served, wanted
 from r4_ros.reasoner.sketch import Sketch
 from r4_ros.reasoner.spatial_words import UNITS_OF_LENGTH
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
-EXCLUDING = tuple(
-    tuple(said.split())
-    for said in (
-        "apart from|aside from|other than|not counting|not including|without counting|excluding|except for|except|"
-        "besides|but for|leaving out"
-    ).split("|")
-)
 LEADING = frozenset("take guide lead navigate escort drive walk show".split())
 PRONOUNS = frozenset("it they them that those".split())
 EXPLETIVE = frozenset(
@@ -134,7 +128,7 @@ def _is_picked_from(sketch: Sketch, phrase: NounPhrase | None) -> bool:
 
 def _taken(sketch: Sketch) -> set[int]:
     """The phrases that are something else: anchors, robots that look, what a distance is from, what is left out."""
-    taken = {id(p) for p in sketch.reading.phrases if _is_excluded(sketch.reading, p)}
+    taken = {id(p) for p in sketch.reading.phrases if is_excluded(sketch.reading, p)}
     taken |= {id(p.anchor) for p in sketch.places} | {id(p.other) for p in sketch.places}
     return taken | {id(p) for p in sketch.agent_phrases} | {id(e.reference) for e in sketch.extremes}
 
@@ -143,7 +137,11 @@ def _of_asker(sketch: Sketch) -> bool:
     """'am I in the bedroom', 'are you near the door': the asker or the robot itself is asked about."""
     ask, reading = sketch.ask, sketch.reading
     said = reading.lowers[ask.end : ask.end + 1]
-    return ask.form is Form.VERIFY and bool(EGO_WORDS & set(said)) and reading.words[ask.end - 1].lower in asking.BE
+    return (
+        ask.form in (Form.VERIFY, Form.CHOOSE)
+        and bool(EGO_WORDS & set(said))
+        and reading.words[ask.end - 1].lower in asking.BE
+    )
 
 
 def _of_pronoun(sketch: Sketch) -> bool:
@@ -231,10 +229,6 @@ def shown_on(sketch: Sketch) -> NounPhrase | None:
     sketch.places.remove(place)
     sketch.used.update(range(place.start, place.end))
     return place.anchor
-
-
-def _is_excluded(reading: Reading, phrase: NounPhrase) -> bool:
-    return any(reading.lowers[max(0, phrase.start - len(said)) : phrase.start] == said for said in EXCLUDING)
 
 
 def _object(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
@@ -331,7 +325,7 @@ def _is_whole(sketch: Sketch, phrase: NounPhrase) -> bool:
 def _is_other_end(sketch: Sketch, phrase: NounPhrase) -> bool:
     """'how far from the dog was the child': where the distance is measured from."""
     measured = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION)
-    return measured and sketch.reading.lowers[phrase.start - 1 : phrase.start] in (("from",), ("off",))
+    return measured and sketch.reading.lowers[phrase.start - 1 : phrase.start] in (("from",), ("off",), ("up",))
 
 
 def _predicate_noun(sketch: Sketch) -> bool:

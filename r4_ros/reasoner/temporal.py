@@ -17,6 +17,8 @@ from r4_ros.reasoner.tokens import NOUN_TAGS
 QUESTION = frozenset("what where who which how did was were is are had has have do does can could".split())
 POSING = frozenset("stand be look see know show say use".split())
 """'as they stood', 'as you know': how, not when."""
+MOVING = frozenset("go pass come get reach arrive return enter leave".split())
+"""'when you go past the office, tell me ..': no place to imagine."""
 BE = frozenset("is are was were be been 's 're".split())
 
 
@@ -186,7 +188,9 @@ def _clause(reading: Reading, i: int) -> Mention | None:
         return None
     verb = reading.words[begin + 1] if begin + 1 < len(reading.words) else None
     asker = op is TemporalOp.WHILE and reading.lowers[begin] in ("i", "you") and verb is not None
-    if asker and verb is not None and (verb.tag == "VBP" or verb.lower in ("sit", "stand", "face")):
+    away = verb is not None and verb.lemma in ("have", "'ve")  # 'while I've been away'
+    away = away or (verb is not None and reading.lowers[i : begin + 1] == ("when", "you") and verb.lemma in MOVING)
+    if asker and not away and verb is not None and (verb.tag == "VBP" or verb.lower in ("sit", "stand", "face")):
         return None  # where the asker imagines to be, not when
     if op is TemporalOp.WHILE and reading.words[begin].tag == "VBG" and reading.lowers[i - 2 : i] == ("you", "see"):
         return None  # 'the wall you see when leaving the bedroom'
@@ -273,8 +277,11 @@ def asks_when(reading: Reading, i: int) -> bool:
         return True
     before = set(reading.lowers[:i]) - {"please", "hi", "hey", "hello", "robot"}
     before -= {","} if len(before) == 1 else set()
-    if not before and "," in reading.lowers[i:] and QUESTION & set(reading.lowers[i + 1 :]):
-        return False
+    if not before and "," in reading.lowers[i:]:
+        comma = reading.lowers.index(",", i)
+        commands = reading.words[min(comma + 1, len(reading.words) - 1)].tag == "VB"
+        if commands or QUESTION & set(reading.lowers[i + 1 :]):
+            return False
     told = before & {"tell", "know", "remember", "remind", "say", "record", "show", "exactly"}
     asks = before & {"what", "where", "who", "which", "how"}
     verb_first = bool(before & {"did", "was", "were", "is", "are"})

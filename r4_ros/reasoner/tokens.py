@@ -81,9 +81,10 @@ def _is_container(tokens: tuple[Word, ...], word: Word) -> bool:
 
 
 def _is_short_is(tokens: tuple[Word, ...], word: Word) -> bool:
-    """'where is the cat's hiding' is no possessive: 's before what is done."""
-    doing = word.i + 1 < len(tokens) and tokens[word.i + 1].tag == "VBG"
-    return word.tag == "POS" and doing and (word.i + 2 == len(tokens) or tokens[word.i + 2].tag not in MODIFIER_TAGS)
+    """'where is the cat's hiding', 'if the gate's locked' are no possessives: 's before what is done, or a state."""
+    following = tokens[word.i + 1] if word.i + 1 < len(tokens) else word
+    said = following.tag == "VBG" or following.lower in words.STATES
+    return word.tag == "POS" and said and (word.i + 2 == len(tokens) or tokens[word.i + 2].tag not in MODIFIER_TAGS)
 
 
 def _is_listed(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -300,6 +301,21 @@ def _is_part_of_name(tokens: tuple[Word, ...], word: Word) -> bool:
     return False
 
 
+def _has_been(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'has the drip stand been moved': between have and its participle stands no plain verb."""
+    if word.tag not in ("VB", "VBP") or word.i < 2 or tokens[word.i - 1].tag not in NOUN_TAGS | {"JJ", "VBG", "VB"}:
+        return False
+    has = tokens[0].lower in ("has", "have", "had") and tokens[1].tag in DETERMINER_TAGS
+    return has and any(w.tag == "VBN" for w in tokens[word.i + 1 :])
+
+
+def _which_named(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'which rack was the emptiest': behind which, before a verb, stands a noun."""
+    named = word.i > 0 and tokens[word.i - 1].tag == "WDT" and tokens[word.i - 1].lower == "which" and word.i < 3
+    following = tokens[word.i + 1] if word.i + 1 < len(tokens) else word
+    return named and word.tag in ("VB", "VBP") and "noun" in word.can and following.lower in BE | {"did", "does", "had"}
+
+
 def _is_only_adjective(tokens: tuple[Word, ...], word: Word) -> bool:
     """'is Anna timid': the dictionary knows the word as an adjective only."""
     if not word.i or "adj" not in word.can or lexicon.exact_kind(word.lower) is not None:
@@ -320,6 +336,8 @@ RULES: tuple[tuple[Callable[[tuple[Word, ...], Word], bool], str], ...] = (
     (_is_name, "NNP"),
     (_is_joined, "JJ"),
     (_is_named, "NN"),
+    (_has_been, "NN"),
+    (_which_named, "NN"),
     (_are_named, "NNS"),
     (_is_predicate, "JJ"),
     (_is_doing, "VBG"),

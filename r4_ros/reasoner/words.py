@@ -328,6 +328,7 @@ TOLD_OF = {
     "label": "text",
     "inscription": "text",
     "caption": "text",
+    "reading": "text",
     "name": "identity",
     "nickname": "identity",
     "profession": "identity",
