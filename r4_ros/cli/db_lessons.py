@@ -31,13 +31,15 @@ def lessons(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON document; --import reads it")] = False,
 ) -> None:
     """What finished questions have taught about asking; no facts, so robots may share it."""
+    from r4_ros.memory.database_name import is_url
     from r4_ros.memory.sql_lessons import SqlLessonStore, lesson_to_dict
 
     taken = _read(take) if take is not None else ()
     with open_tasks(db, agent, read_only=take is None) as tasks:
         store = SqlLessonStore(tasks)
         adopted = _adopted(store, taken) if take is not None else None
-        others = () if agent else tuple(lesson for _, lesson in store.others())
+        alone = agent or (as_json and not is_url(db))  # a robot gives away its own only
+        others = () if alone else tuple(lesson for _, lesson in store.others())
         kept, changes = (*store.lessons().values(), *others), store.audit(audit)
         count = store.task_count()
     if as_json:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,11 +18,11 @@ from r4_ros.cli.database import Db
 if TYPE_CHECKING:
     from r4_ros.memory.inbox import WorkedIn
     from r4_ros.memory.library import Library
-    from r4_ros.memory.synchronizer import SyncState
+    from r4_ros.memory.synchronizer import Synchronizer, SyncState
 
 Once = Annotated[bool, typer.Option("--once", help="stop when nothing is left to be done")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document at the end")]
-_PERIOD_S = 1.0
+_PERIOD_S, _LESSONS_PERIOD_S = 1.0, 30.0
 
 
 def register(group: typer.Typer) -> None:
@@ -35,6 +38,9 @@ def sync(
     clock_s: Annotated[float, typer.Option("--clock", help="seconds that the clocks may be apart")] = 1.0,
     images: Annotated[bool, typer.Option("--images", help="pictures of things go along")] = False,
     patience_s: Annotated[float, typer.Option("--patience", help="with --once: give up after this, seconds")] = 60.0,
+    experience: Annotated[
+        str, typer.Option(help="the experience node's file, whose lessons are shared too, if there is one")
+    ] = "r4_experience.db",
     as_json: AsJson = False,
 ) -> None:
     """Keep a robot's file in step with a map server: what it saw goes up, what others know comes down.
@@ -42,31 +48,68 @@ def sync(
     No node may write to the file meanwhile; a node does this itself (its parameter sync).
     """
     from r4_ros.core.config import MemoryConfig
-    from r4_ros.core.errors import StoreError
     from r4_ros.memory.library import open_library
     from r4_ros.memory.synchronizer import SyncConfig, Synchronizer
 
-    with open_library(db, MemoryConfig()) as library:
+    until = time.monotonic() + patience_s if once else math.inf
+    with open_library(db, MemoryConfig()) as library, _lessons(experience, url) as share:
         synchronizer = Synchronizer(lambda: library, SyncConfig(url, "", clock_s, images))
-        until = time.monotonic() + patience_s
         try:
-            while True:
-                busy = synchronizer.step()
-                state = synchronizer.state
-                if once and not state.error and not (busy or state.waiting_frames or state.waiting_batches):
-                    break
-                if once and time.monotonic() > until:
-                    raise StoreError(state.error or _behind(state))
-                if not busy:
-                    synchronizer.wait(_PERIOD_S)
+            _keep_in_step(synchronizer, share, once, until)
         except KeyboardInterrupt:
             pass
         finally:
             synchronizer.close()
+    state = synchronizer.state
     if as_json:
         print(json.dumps(asdict(state)))
     else:
         typer.echo(_told(state))
+
+
+def _keep_in_step(sync: Synchronizer, share: Callable[[str], None], once: bool, until: float) -> None:
+    """For ever, or ``once`` until nothing is left. Raises StoreError where that isn't so ``until`` then."""
+    from r4_ros.core.errors import StoreError
+
+    next_lessons = 0.0
+    while True:
+        busy = sync.step()
+        state = sync.state
+        if not state.error and time.monotonic() >= next_lessons:
+            share(state.agent_id)
+            next_lessons = time.monotonic() + _LESSONS_PERIOD_S
+        if once and not state.error and not (busy or state.waiting_frames or state.waiting_batches):
+            return
+        if time.monotonic() > until:
+            raise StoreError(state.error or _behind(state))
+        if not busy:
+            sync.wait(_PERIOD_S)
+
+
+@contextmanager
+def _lessons(experience: str, url: str) -> Iterator[Callable[[str], None]]:
+    """What shares the lessons of an experience node's file, as the agent that it is told; nothing without a file."""
+    from r4_ros.core.errors import R4Error
+    from r4_ros.memory.experience_stores import open_tasks
+    from r4_ros.memory.lesson_link import LessonLink
+
+    if not experience or not Path(experience).is_file():
+        yield lambda agent: None
+        return
+    tasks, links = open_tasks(experience, ""), dict[str, LessonLink]()
+
+    def share(agent: str) -> None:
+        try:
+            links.setdefault(agent, LessonLink(tasks, url, agent)).step()
+        except R4Error as error:  # what the robot saw is synchronised all the same
+            typer.echo(f"lessons aren't shared: {error}", err=True)
+
+    try:
+        yield share
+    finally:
+        for link in links.values():
+            link.close()
+        tasks.close()
 
 
 def _behind(state: SyncState) -> str:

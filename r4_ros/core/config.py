@@ -339,6 +339,9 @@ class ExperienceConfig:
     db: str = param(
         "r4_experience.db", "SQLite file (relative: to ROS_HOME, else ~/.ros), or URL of the fleet's database"
     )
+    sync: str = param(
+        "", "map server that lessons in a robot's own file are shared by, postgresql://ROLE@HOST/NAME; empty: none"
+    )
     learn: bool = param(True, "learn from tasks when their outcome is told", live=True)
     reflection: str = param(
         "rules", "who makes lessons of finished tasks: rules, or also a language model", choices=("rules", "lm")

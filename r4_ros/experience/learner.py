@@ -95,6 +95,7 @@ class Learner:
         They stay theirs: what comes of using one is not counted here, so that none is counted twice. Near ones are one,
         and as many are kept as of its own. Raises StoreError.
         """
+        self._refresh()  # its own may have been taken over from a map server
         shared: dict[str, Lesson] = {}
         for _, lesson in self._store.others():
             here = replace(lesson, created=self._task_count, last_used=self._task_count)

@@ -1,6 +1,7 @@
 """Lessons in the database of the tasks that taught them, in tables of their own: each update is one transaction.
 
-In a database that a fleet shares each lesson belongs to the agent that learnt it; all agents read all of them.
+Each lesson belongs to the agent that learnt it; all agents of a database read all of them. In a robot's own file its
+own have no owner's name, and others' are what a map server told (``lesson_link``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _KEEP = (
     f"INSERT INTO lesson(owner, {_LESSON}) VALUES ({', '.join('?' * (len(_COLUMNS) + 1))}) "
     f"ON CONFLICT(owner, lesson_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 )
+_DROP = "DELETE FROM lesson WHERE owner = ? AND lesson_id = ?"
 _NAMES = tuple(name.strip() for name in _LESSON.replace("situation", "when_to_use").split(","))
 
 _COUNTERS = ("support", "uses", "helped", "hurt", "created", "last_used")
@@ -40,6 +42,24 @@ class SqlLessonStore:
         """The owner's lessons by id, in the order of their ids."""
         rows = self._file.execute(f"SELECT {_LESSON} FROM lesson WHERE owner = ? ORDER BY lesson_id", (self._owner,))
         return {row[0]: _lesson_of(row) for row in rows}
+
+    def sound(self) -> dict[str, Lesson]:
+        """The owner's lessons by id, without rows that are none of ours: where somebody else wrote them."""
+        rows = self._file.execute(f"SELECT {_LESSON} FROM lesson WHERE owner = ? ORDER BY lesson_id", (self._owner,))
+        return {row[0]: lesson for row in rows if (lesson := _sound(row)) is not None}
+
+    def replace(self, lessons: Mapping[str, Lesson]) -> bool:
+        """Make the owner's lessons these, whatever there was before; False: so they were. All or nothing."""
+        rows = self._file.execute(f"SELECT {_LESSON} FROM lesson WHERE owner = ?", (self._owner,))
+        before, after = {row[0]: row for row in rows}, {i: _row(lesson) for i, lesson in lessons.items()}
+        gone = sorted(before.keys() - after.keys())
+        written = [row for i, row in after.items() if before.get(i) != row]
+        if not gone and not written:
+            return False
+        with self._file.transaction():
+            self._file.execute_many(_DROP, [(self._owner, lesson_id) for lesson_id in gone])
+            self._file.execute_many(_KEEP, [(self._owner, *row) for row in written])
+        return True
 
     def others(self) -> tuple[tuple[str, Lesson], ...]:
         """What other agents learnt, each lesson with whose it is; rows that are none of ours are left out."""
@@ -85,9 +105,7 @@ class SqlLessonStore:
                 self._file.execute(
                     "INSERT INTO learnt SELECT task_no FROM task WHERE owner = ? AND task_id = ?", (owner, task_id)
                 )
-            self._file.execute_many(
-                "DELETE FROM lesson WHERE owner = ? AND lesson_id = ?", [(owner, lesson_id) for lesson_id in dropped]
-            )
+            self._file.execute_many(_DROP, [(owner, lesson_id) for lesson_id in dropped])
             self._file.execute_many(_KEEP, [(owner, *_row(lesson)) for lesson in written.values()])
             self._file.execute_many(
                 "INSERT INTO lesson_change(owner, lesson_id, what, why) VALUES (?, ?, ?, ?)",

@@ -47,6 +47,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         "DROP TABLE lesson",
         "ALTER TABLE owned_lesson RENAME TO lesson",
     ),
+    ("CREATE TABLE copied(owner TEXT PRIMARY KEY) WITHOUT ROWID",),  # as whose a map server has a copy of the lessons
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from r4_ros import msg, srv
 from r4_ros.adapters.language_models import make_reflecting
 from r4_ros.core.config import ExperienceConfig
-from r4_ros.core.errors import ExperienceError
+from r4_ros.core.errors import ExperienceError, InvalidArgument, R4Error
 from r4_ros.core.lessons import Situation
 from r4_ros.core.model import Feedback, Question
 from r4_ros.experience.language import LanguageReflector
@@ -19,6 +19,7 @@ from r4_ros.experience.recorder import Recorder
 from r4_ros.experience.select import focus_of
 from r4_ros.memory.database_name import is_url
 from r4_ros.memory.experience_stores import open_tasks
+from r4_ros.memory.lesson_link import LessonLink
 from r4_ros.memory.sql_experience import SqlTaskStore
 from r4_ros.memory.sql_lessons import SqlLessonStore
 from r4_ros.nodes import convert, qos
@@ -33,7 +34,7 @@ ANSWER_WAIT_S = 2.0
 """Feedback may overtake its answer, which comes by topic; so long it waits for it."""
 POLL_S = 0.02
 LISTEN_PERIOD_S = 30.0
-"""How often the lessons of other robots are read, where the database is shared."""
+"""How often lessons are shared with other robots."""
 
 
 class ExperienceNode(R4Node[ExperienceConfig]):
@@ -42,6 +43,8 @@ class ExperienceNode(R4Node[ExperienceConfig]):
     def __init__(self, **node_options: Any) -> None:
         self._store: SqlTaskStore | None = None
         self._shared = 0
+        self._link: LessonLink | None = None
+        self._apart = ""
         super().__init__("experience_node", ExperienceConfig, **node_options)
 
     def now_ns(self) -> int:
@@ -51,6 +54,8 @@ class ExperienceNode(R4Node[ExperienceConfig]):
     def configure(self) -> None:
         """Open the record and make the service."""
         shared = is_url(self.config.db)
+        if shared and self.config.sync:
+            raise InvalidArgument("sync is for a robot with a file of its own; this node's db is on a server")
         self._store = open_tasks(self.config.db if shared else ros_home(self.config.db), self.agent_id)
         self._recorder = Recorder(self._store, self, self.agent_id)
         model = make_reflecting(self.config)
@@ -58,6 +63,9 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         self._learner = Learner(SqlLessonStore(self._store), self.config, reflector=self._reflector)
         self._worker: Worker[Job] = self.worker("r4-experience")
         self._feedback: Worker[Job] = self.worker("r4-feedback")
+        if self.config.sync:
+            self._link = LessonLink(self._store, self.config.sync, self.agent_id)
+            self._sharing: Worker[Job] = self.worker("r4-lessons")  # the network may be slow, advice must not be
         self.serve(srv.RecordOutcome, "experience/record_outcome", self._record_outcome, self._feedback)
         self.serve(srv.SelectExperience, "experience/select", self._select, self._worker)
 
@@ -65,12 +73,19 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         """Listen to answers, and learn from what was told before a stop."""
         self.subscribe(msg.Answer, "reasoner/answers", self._on_answer, qos.EVENTS)
         self._worker.offer(self._learn)
-        if is_url(self.config.db):
+        if self._link is not None or is_url(self.config.db):
             self._worker.offer(self._listen)
+        if self._link is not None:
+            self._offer_sharing()
+            self.every(LISTEN_PERIOD_S, self._offer_sharing)
+        elif is_url(self.config.db):
             self.every(LISTEN_PERIOD_S, lambda: self._worker.offer(self._listen))
 
     def cleanup(self) -> None:
         """Close the record."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -111,6 +126,21 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         """What other robots learnt meanwhile."""
         self._shared = self._learner.listen()
 
+    def _offer_sharing(self) -> None:
+        if not self._sharing.pending:
+            self._sharing.offer(self._share)
+
+    def _share(self) -> None:
+        """Keep in step with the map server; without it, all goes on from the file."""
+        assert self._link is not None
+        try:
+            if self._link.step():
+                self._worker.offer(self._listen)
+            self._apart = ""
+        except R4Error as error:
+            self._apart = str(error)
+            self.note("r4-lessons", error)
+
     def _select(self, request: Any, response: Any) -> Any:
         lessons = self._learner.select(Situation.parse(request.situation))
         focus = focus_of(lessons)
@@ -124,6 +154,8 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         problems = []
         if not self.count_publishers(self.resolve_topic_name("reasoner/answers")):
             problems.append(f"nobody publishes {self.resolve_topic_name('reasoner/answers')}: is the reasoner active?")
+        if self._apart:
+            problems.append(f"lessons aren't in step with the map server's: {self._apart}")
         counts = {"waiting": self._worker.pending, "lessons": self._learner.size, "lessons_of_others": self._shared}
         if self._reflector is not None:
             counts["refused_reflections"] = self._reflector.refused

@@ -593,5 +593,5 @@ def test_the_layers_are_kept_apart(tasks: SqlTaskStore, tmp_path: Path) -> None:
         for file in (tasks.file, factual)
     ]
     factual.close()
-    assert names[0] - {"sqlite_sequence"} == {"task", "feedback", "lesson", "learnt", "lesson_change"}
+    assert names[0] - {"sqlite_sequence"} == {"task", "feedback", "lesson", "learnt", "lesson_change", "copied"}
     assert not names[0] & names[1]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import typer
+from shared_lessons import BOTH, CUP, FAILED, LESSON, as_robot, fleet_database
 from typer.testing import CliRunner
 
 from r4_ros.cli import db
 from r4_ros.core.config import ExperienceConfig
 from r4_ros.core.errors import NotPermitted, StoreEmpty, StoreError
-from r4_ros.core.lessons import FailureMode, Focus, Key, Lesson, Polarity, Relax, Situation
+from r4_ros.core.lessons import Focus, Relax
 from r4_ros.core.model import Feedback, FeedbackRecord, Question, TaskRecord, Verdict
 from r4_ros.evaluation.postgres_server import Server
 from r4_ros.experience.learner import Learner
@@ -22,45 +22,12 @@ from r4_ros.memory.sql_lessons import SqlLessonStore, lesson_to_dict
 from r4_ros.memory.stores import open_store
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
-CUP = Situation("locate", ("semantic:kind", "spatial:on", "emptied_by:semantic"))
-LESSON = Lesson(
-    "0123456789abcdef",
-    Polarity.SUCCESS,
-    CUP,
-    Key.SPATIAL,
-    FailureMode.NONE,
-    Focus((Relax.PLACE,), (Relax.KIND,)),
-    support=9,
-    uses=9,
-    helped=9.0,
-    hurt=0.0,
-    created=1,
-    agents=("robot1",),
-)
-FAILED = replace(
-    LESSON,
-    lesson_id="f" * 16,
-    polarity=Polarity.FAILURE,
-    evidence_need=Key.SEMANTIC,
-    failure_mode=FailureMode.MISLED,
-    correction=Focus((), (Relax.KIND,)),
-)
-BOTH = {LESSON.lesson_id: LESSON, FAILED.lesson_id: FAILED}
 
 
 @pytest.fixture
 def url(postgres_server: Server) -> str:
     """A fleet's database with roles for two robots."""
-    made = postgres_server.database()
-    store = open_store(made)
-    store.make_role("robot1", "robot1")  # type: ignore[attr-defined]
-    store.make_role("robot2", "robot2")  # type: ignore[attr-defined]
-    store.close()
-    return made
-
-
-def as_robot(url: str, name: str) -> str:
-    return url.replace("//r4@", f"//{name}@")
+    return fleet_database(postgres_server)
 
 
 def task(task_id: str = "one") -> TaskRecord:
