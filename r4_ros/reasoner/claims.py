@@ -30,7 +30,10 @@ def claim_of(
         return None, None, ask if ask.asked else replace(ask, asked=_compared(reading, ask, end))
     if ask.form is not Form.VERIFY:
         return None, None, ask
-    if target is None and EGO_WORDS & set(reading.lowers[ask.end : ask.end + 1]):  # 'am I by the door'
+    asker = target is None and bool(EGO_WORDS & set(reading.lowers[ask.end : ask.end + 1]))
+    if asker and reading.lowers[ask.end - 1] in ("can", "could", "may"):  # 'can I walk to the pier from here'
+        return None, None, replace(ask, asked=Asked.OTHER)
+    if asker:  # 'am I by the door'
         own = next((p for p in places if p.start >= ask.end), None)
         return (Claim() if own is not None else None), own, replace(ask, asked=Asked.LOCATION)
     begin = target.end if target is not None else ask.end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from r4_ros.reasoner import (
     asking,
+    choosing,
     clauses,
     compared,
     leftover,
@@ -16,7 +17,7 @@ from r4_ros.reasoner import (
     temporal,
 )
 from r4_ros.reasoner import form as forms
-from r4_ros.reasoner.claims import ANY_CHANGE, DIRECTIONS, claim_of
+from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
 from r4_ros.reasoner.keys import (
     EGO,
     Asked,
@@ -61,6 +62,7 @@ def plan(text: str) -> Plan:
     asked = [m for m in mentions if m.start >= begin and reading.lowers[m.start] != "then"]
     if asked and asked[0].key.op is TemporalOp.NOW:
         mentions = asked  # 'I left it there yesterday. Is it still there?'
+    mentions = [m for m in mentions if not _is_said_of_past(reading, m, begin)]
     ask = forms.classify(reading, masked, begin, end)
     places = spatial.find(reading, masked | frozenset(range(ask.start, ask.end)))
     sketch = Sketch(reading, ask, begin, end, masked, mentions, places, superlative.find(reading, masked))
@@ -69,31 +71,16 @@ def plan(text: str) -> Plan:
     claim, sketch.claimed, ask = claim_of(sketch.reading, sketch.ask, sketch.target, places, masked, end)
     sketch.ask = ask
     if ask.form is Form.CHOOSE:
-        _drop_choices(sketch)
+        choosing.drop(sketch)
     return _build(sketch, claim)
 
 
-def _drop_choices(sketch: Sketch) -> None:
-    """'to my left or my right', 'attached to the wall or standing by itself': the alternatives restrict nothing."""
-    reading, ask = sketch.reading, sketch.ask
-    located = ask.asked is Asked.LOCATION
-    at = next((i for i in range(ask.start, sketch.end) if reading.lowers[i] == "or"), -1)
-    if at < 0 or at + 1 >= sketch.end:
-        return
-    first = reading.words[at + 1]
-    clauses_chosen = first.tag[:2] in ("IN", "TO", "VB", "MD", "RP") or first.lower == "off"
-    clauses_chosen = clauses_chosen and first.lower not in ("up", "down")
-    said = {w for c in ask.choices[-1:] for w in c.split()}
-    placed = clauses_chosen or (located and bool(said & DIRECTIONS))
-    for place in [p for p in sketch.places if p.end >= at and not p.viewer]:
-        if not placed and not (located and place.end == at):
-            continue  # 'messy or neat to my left'
-        sketch.places.remove(place)
-        if located:
-            sketch.alternatives.append(place)
-        sketch.used.update(range(place.start, place.end))
-    if located and sketch.claimed is not None and sketch.claimed not in sketch.alternatives:
-        sketch.alternatives.insert(0, sketch.claimed)
+def _is_said_of_past(reading: parse.Reading, mention: temporal.Mention, begin: int) -> bool:
+    """'I had two this morning. Where's the other one?': when a statement was true, before the question."""
+    ended = [k for k in range(mention.end, begin) if reading.lowers[k] in (".", "!")]
+    past = any(w.tag == "VBD" for w in reading.words[: mention.start])
+    asks_now = any(w.tag in ("VBZ", "VBP") for w in reading.words[begin : begin + 3])
+    return bool(ended) and past and asks_now
 
 
 def _build(sketch: Sketch, claim: Claim | None) -> Plan:
@@ -204,12 +191,23 @@ def _is_loose(sketch: Sketch, place: Place) -> bool:
     subject = place.subject
     if subject is None or subject is sketch.target or place.start in sketch.masked:
         return False
+    if sketch.ask.form in (Form.IDENTIFY, Form.WHEN) and _is_treated(sketch, subject):
+        return False
     anchors = [a for p in sketch.places for a in (p.anchor, p.other)] + [e.reference for e in sketch.extremes]
     found_by_step = not lexicon.is_room(subject.noun)
     spoken_for = any(a is subject and found_by_step for a in [*anchors, *sketch.agent_phrases])
     within = any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
     other_end = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE, Form.COMPARE, Form.EXPLAIN)
     return not (spoken_for or within or other_end)
+
+
+def _is_treated(sketch: Sketch, phrase: NounPhrase) -> bool:
+    """'who waters the ferns on the landing': what something is done to is there, not who does it."""
+    words = sketch.reading.words
+    verb = words[words[phrase.head].head]
+    does = sketch.ask.asked is Asked.IDENTITY or (sketch.target is not None and sketch.target.proper)
+    placing = verb.lemma in ("put", "leave", "set", "place", "see", "have", "lay", "stand", "hang", "find")
+    return does and words[phrase.head].dep == "dobj" and not placing
 
 
 def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:

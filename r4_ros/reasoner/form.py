@@ -256,4 +256,6 @@ def _states(reading: Reading, begin: int, end: int) -> bool:
         return False
     subjects = (w for w in reading.words[begin:end] if w.dep in ("nsubj", "nsubjpass"))
     tagged = reading.lowers[end : end + 1] == (",",)
+    short = any(w.lower == "'s" and w.tag == "VBZ" and w.i > begin for w in reading.words[begin:end])
+    tagged = tagged or short  # 'if the gate's locked'
     return tagged or any(w.i < w.head and reading.words[w.head].tag in ("VBZ", "VBP", "VBD", "VBN") for w in subjects)

@@ -88,9 +88,10 @@ def _beyond(sketch: Sketch) -> str:
         return "who owns things can't be seen"
     if "if" in lowers and imagined_spans(sketch.reading) and not any(_turns(p) for p in sketch.places):
         return "an imagined viewpoint needs where you are and what you face"
-    able = lowers[:2] in (("can", "i"), ("could", "i"), ("can", "we"), ("can", "you"))
+    able = lowers[:2] in (("can", "i"), ("could", "i"), ("can", "we"), ("could", "we"), ("may", "i"), ("can", "you"))
     see = {w.lemma for w in sketch.reading.words[sketch.begin : sketch.end]} & asking.SEE_LEMMAS
-    if able and sketch.ask.form in (Form.EXISTS, Form.VERIFY) and not see and purpose_at(sketch) < 0:
+    serves = purpose_at(sketch) >= 0 and (sketch.ask.form is Form.EXISTS or sketch.target is not None)
+    if able and sketch.ask.form in (Form.EXISTS, Form.VERIFY) and not see and not serves:
         return "what somebody can do isn't in this memory: it knows what was seen"
     stays = sketch.ask.form in (Form.DURATION, Form.WHEN)
     if sketch.target is not None and ROBOT.match(sketch.target.noun) and not stays:

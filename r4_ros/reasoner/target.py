@@ -59,6 +59,9 @@ def _decided(sketch: Sketch) -> tuple[NounPhrase | None] | None:
         return (owner,)
     if _of_pronoun(sketch):
         return (_antecedent(sketch, _taken(sketch)),)
+    topic = _topic(sketch)
+    if topic is not None:
+        return (topic,)
     anchors = {id(p.anchor) for p in sketch.places}
     of_these = (e.phrase for e in sketch.extremes if ask.end <= e.start and _is_picked_from(sketch, e.phrase))
     picked = next((p for p in of_these if id(p) not in anchors), None)
@@ -136,12 +139,11 @@ def _taken(sketch: Sketch) -> set[int]:
 def _of_asker(sketch: Sketch) -> bool:
     """'am I in the bedroom', 'are you near the door': the asker or the robot itself is asked about."""
     ask, reading = sketch.ask, sketch.reading
-    said = reading.lowers[ask.end : ask.end + 1]
-    return (
-        ask.form in (Form.VERIFY, Form.CHOOSE)
-        and bool(EGO_WORDS & set(said))
-        and reading.words[ask.end - 1].lower in asking.BE
-    )
+    own = bool(EGO_WORDS & set(reading.lowers[ask.end : ask.end + 1]))
+    verb = reading.words[min(ask.end + 1, len(reading.words) - 1)]
+    asks = reading.words[ask.end - 1].lower
+    goes = asks in ("can", "could", "may") and verb.lemma in asking.GOING_VERBS - {"turn"}
+    return own and ask.form in (Form.VERIFY, Form.CHOOSE) and (asks in asking.BE or goes)
 
 
 def _of_pronoun(sketch: Sketch) -> bool:
@@ -152,6 +154,17 @@ def _of_pronoun(sketch: Sketch) -> bool:
     subject, after = words[ask.end], words[min(ask.end + 1, len(words) - 1)]
     stands = subject.lower in PRONOUNS | {"this", "these", "he", "she"} and after.lower not in EXPLETIVE
     return stands and (subject.tag == "PRP" or after.tag not in NOUN_TAGS | {"JJ", "CD"})
+
+
+def _topic(sketch: Sketch) -> NounPhrase | None:
+    """'the forklift with the bent mast: when was it repaired': what is named first, and told of behind a colon."""
+    ask, lowers = sketch.ask, sketch.reading.lowers
+    if ask.form not in (Form.WHEN, Form.LOCATE, Form.DURATION, Form.ATTRIBUTE, Form.STATE) or ask.start < 2:
+        return None
+    told = lowers[ask.end + 1 : ask.end + 2] in (("it",), ("they",)) or lowers[ask.end : ask.end + 1] in (("it",),)
+    named = sketch.reading.phrase_at(1) or sketch.reading.phrase_at(0)
+    parted = lowers[ask.start - 1] in (":", "-", ",")
+    return named if told and parted and named is not None and named.start == 0 and named.determiner else None
 
 
 def _of_clause(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
@@ -186,7 +199,11 @@ def _from_it(sketch: Sketch) -> NounPhrase | None:
     lowers, end = sketch.reading.lowers, sketch.ask.end
     at = end + 2 * (lowers[end + 1 : end + 2] == ("it",))
     named = sketch.reading.phrase_at(at + 1) if lowers[at : at + 1] == ("from",) and at + 1 < len(lowers) else None
-    return named if named is not None and lowers[named.end : named.end + 1] == ("to",) else None
+    if named is None or lowers[named.end : named.end + 1] != ("to",):
+        return None
+    far = sketch.reading.phrase_at(named.end + 1) if named.end + 1 < len(lowers) else None
+    picked = any(e.phrase is far for e in sketch.extremes) and far is not None
+    return far if picked else named  # 'from the dock to the farthest charger'
 
 
 def _typed(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
