@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from r4_ros.core.alignments import Alignment, AlignmentRecord, Alignments, checked
@@ -11,6 +12,8 @@ from r4_ros.memory.correctable import Correctable
 
 CONFIGURATION = "configuration"
 """Source of alignments that a node's configuration says."""
+MAP_SERVER = "map server"
+"""Source of those that a map server says."""
 
 
 class Alignable(Correctable):
@@ -42,6 +45,34 @@ class Alignable(Correctable):
             if said and said[-1].alignment == checked(alignment):
                 return None
             return self.align(alignment, stamp_ns, CONFIGURATION)
+
+    def hear_alignments(self, said: Iterable[AlignmentRecord]) -> int:
+        """The same by a map server, of which these hold there now: what it doesn't say any more is taken back.
+
+        What was said here since the server last changed its word of a map goes on to hold. Gives how many changed.
+        """
+        with self._writing:
+            now = {(r.agent_id, r.map_id): checked(r.alignment) for r in said if r.alignment is not None}
+            stamps = {(r.agent_id, r.map_id): r.stamp_ns for r in said}
+            before = {(r.agent_id, r.map_id): r for r in self._alignments if r.source == MAP_SERVER}
+            changed = 0
+            for owner in sorted(before.keys() | now.keys()):
+                last, wanted = before.get(owner), now.get(owner)
+                if (None if last is None else last.alignment) == wanted:
+                    continue
+                if last is not None and last.alignment is not None:
+                    self._unsay(last)
+                    changed += 1
+                if wanted is not None:
+                    changed += self.align(wanted, stamps[owner], MAP_SERVER) is not None
+            return changed
+
+    def _unsay(self, last: AlignmentRecord) -> None:
+        """The map server's last word of a map is its word no more; somebody here may have taken it back before."""
+        with self._lock:
+            self._refuse_if_read_only()
+            record = AlignmentRecord(self._next_number(), last.stamp_ns, last.agent_id, last.map_id, None, MAP_SERVER)
+            self._keep(record, 0 if last.undone_by else last.number)
 
     def take_back_alignment(self, agent_id: str, map_id: str, stamp_ns: int, source: str = "") -> AlignmentRecord:
         """Take back what was last said of a map and still holds; what was said before holds again.

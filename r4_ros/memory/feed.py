@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import MEMORY, Anchor, CorrectionKind, Embedding, View
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.codec import unpack_depth, unpack_known_pose, unpack_pose
 from r4_ros.memory.heard import Heard, HeardFrame, News
 from r4_ros.memory.revise import split_id
 from r4_ros.memory.sql import Database, Row
+from r4_ros.memory.sql_alignments import AlignmentTable
 from r4_ros.memory.sql_entries import EntryTable
 from r4_ros.memory.sql_rows import stored_episode, stored_event
 from r4_ros.memory.sql_vectors import vector_models, vector_of
@@ -70,7 +72,8 @@ _FRAMES = f"""SELECT frame_id, s.agent_id, t.session, s.camera, f.stamp_ns, w.wr
 _CELLS = """SELECT coverage_no, agent_id, map_id, start_ns, until_ns, anchor_id, anchor_pose, cells FROM coverage
     WHERE coverage_no > ? AND agent_id <> ? ORDER BY coverage_no LIMIT ?"""
 _EPISODES = "SELECT * FROM episode WHERE episode_no > ? AND agent_id <> ? ORDER BY episode_no LIMIT ?"
-_SAID = "SELECT concat(count(*), '/', max(correction_no), '/', sum(undone_by)) FROM correction"
+_SAID = """SELECT (SELECT concat(count(*), '/', max(correction_no), '/', sum(undone_by)) FROM correction),
+    (SELECT concat(count(*), '/', max(alignment_no), '/', sum(undone_by)) FROM alignment)"""
 _CORRECTIONS = "SELECT kind, entry_id, request, undone_by FROM correction WHERE source <> ?"
 
 
@@ -90,7 +93,7 @@ class Feed:
             cells = self._file.execute(_CELLS, (heard.coverage, self._own, MINUTES))
             episodes = self._file.execute(_EPISODES, (heard.episode, self._own, EPISODES))
             shifts = self._file.execute(_SHIFTS, (heard.shift, self._own))
-            said = str(self._file.execute(_SAID)[0][0])
+            [(said, aligned)] = self._file.execute(_SAID)
             minutes = tuple(map(_cells, cells))
             told = tuple(self._episode(row) for row in episodes)
             moved = {int(n) for row in shifts for n in np.frombuffer(row[1], "<i4")}
@@ -103,6 +106,7 @@ class Feed:
                 episodes=told,
                 moved=tuple(self._anchors(moved).values()),
                 hidden=self._hidden() if said != heard.said else None,
+                alignments=self._alignments() if aligned != heard.aligned else None,
                 heard=replace(
                     news.heard,
                     frame=until,
@@ -110,6 +114,7 @@ class Feed:
                     episode=episodes[-1][0] if episodes else heard.episode,
                     shift=shifts[-1][0] if shifts else heard.shift,
                     said=said,
+                    aligned=aligned,
                 ),
             )
             return replace(news, anchors=self._anchors(_spoken_of(news)))
@@ -198,6 +203,13 @@ class Feed:
     def _episode(self, row: Row) -> tuple[StoredEpisode, Embedding | None]:
         stored = stored_episode(row)
         return stored, vector_of(self._file, vector_models(self._file), stored.episode.text)
+
+    def _alignments(self) -> tuple[AlignmentRecord, ...]:
+        """Those that hold, one of each map."""
+        records = [record for record, _, _ in AlignmentTable(self._file).all()]
+        return tuple(
+            {(r.agent_id, r.map_id): r for r in records if r.alignment is not None and not r.undone_by}.values()
+        )
 
     def _hidden(self) -> frozenset[str]:
         """Ids of what no answer names, by what people said."""

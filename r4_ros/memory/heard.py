@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import Embedding
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.store import (
@@ -23,7 +24,8 @@ class Heard:
     """How far a robot heard a map server: numbers of the last change, frame, move of anchors, minute and episode.
 
     ``origin``: which database; ``at``: when that change was, so that an older copy of it is noticed. ``entry``,
-    ``event``: while all is taken anew, the last ones taken (-1: that is done). ``said``: what people corrected so far.
+    ``event``: while all is taken anew, the last ones taken (-1: that is done). ``said``, ``aligned``: what people
+    corrected, and said of where maps lie, so far.
     """
 
     origin: str = ""
@@ -36,6 +38,7 @@ class Heard:
     entry: int = 0
     event: int = 0
     said: str = ""
+    aligned: str = ""
 
     def to_text(self) -> str:
         """As it is kept."""
@@ -63,6 +66,7 @@ class News:
     ``anchors``: those that the rest speaks of, by number; ``moved``: those that stand elsewhere now. ``parts``: of
     entries that are parts of others, the ids of both. ``gone``: ids of entries that are no more; ``all_ids``: of all
     that there are, once all was taken anew. ``hidden``: ids of what people had forgotten (None: as before).
+    ``alignments``: all of maps that hold (None: as before).
     """
 
     heard: Heard
@@ -80,6 +84,7 @@ class News:
     cells: tuple[StoredCells, ...] = ()
     episodes: tuple[tuple[StoredEpisode, Embedding | None], ...] = ()
     hidden: frozenset[str] | None = None
+    alignments: tuple[AlignmentRecord, ...] | None = None
 
     @property
     def size(self) -> int:

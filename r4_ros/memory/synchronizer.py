@@ -158,8 +158,9 @@ class Synchronizer:
         heard = self._library().heard()
         news = link.feed.since(heard)
         if news.heard != heard or news.size:
+            aligned = self._library().hear_alignments(news.alignments) if news.alignments is not None else 0
             self._library().hear(news)
-            self.state = replace(self.state, heard=self.state.heard + news.size)
+            self.state = replace(self.state, heard=self.state.heard + news.size + aligned)
         return news.more
 
     def _opened(self) -> tuple[MapLink, Outbox]:

@@ -22,6 +22,7 @@ from r4_ros.core.model import (
 )
 from r4_ros.core.ports import Embedder
 from r4_ros.memory import interchange, interchange_read
+from r4_ros.memory.alignable import MAP_SERVER
 from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.cells import placed
 from r4_ros.memory.codec import dump
@@ -33,7 +34,8 @@ from r4_ros.memory.store import KeptFrame, MemoryStore, StoredEpisode
 def export_lines(store: MemoryStore) -> Iterator[str]:
     """The whole memory, line by line, all of one moment also while a node writes. Raises StoreError.
 
-    What a map server says of others isn't told: it came as states, without the history that they were made of.
+    What a map server says of others isn't told: it came as states, without the history that they were made of. Nor is
+    what it says of maps.
     """
     with store.reading():
         others = store.others()
@@ -44,8 +46,11 @@ def export_lines(store: MemoryStore) -> Iterator[str]:
             if record.anchor.agent_id in others:
                 continue
             yield dump(interchange.anchor_to_json(record.camera, record.anchor))
-        told: set[str] = set()
+        told, unsaid = set[str](), set[int]()
         for kept in store.history():
+            if isinstance(kept, AlignmentRecord) and (kept.source == MAP_SERVER or kept.number in unsaid):
+                unsaid.add(kept.undone_by)
+                continue
             if not isinstance(kept, KeptFrame):
                 yield dump(_corrected(kept))
                 continue
