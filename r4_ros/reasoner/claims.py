@@ -36,6 +36,13 @@ def claim_of(
     if asker:  # 'am I by the door'
         own = next((p for p in places if p.start >= ask.end), None)
         return (Claim() if own is not None else None), own, replace(ask, asked=Asked.LOCATION)
+    return _verified(reading, ask, target, places, masked, end)
+
+
+def _verified(
+    reading: Reading, ask: Ask, target: NounPhrase | None, places: list[Place], masked: frozenset[int], end: int
+) -> tuple[Claim | None, Place | None, Ask]:
+    """What is said of a thing: that something happened to it, that it is still there, its property or its place."""
     begin = target.end if target is not None else ask.end
     begin = max(begin, ask.end) if begin <= ask.start else begin  # 'the tree behind the house, is it ..'
     negate = any(w in ("n't", "not") for w in reading.lowers[ask.start : end])
@@ -58,7 +65,7 @@ def claim_of(
     place = next((p for p in told if not any(a <= p.start < b for a, b in spans)), None)
     others = [range(p.start, p.end) for p in places if p is not place]
     within = masked | {i for span in others for i in span}
-    if place is not None and _closes(reading, place, begin, end, frozenset(within)):
+    if place is not None and _closes(reading, place, ask.start, begin, end, frozenset(within)):
         return Claim(negate=negate), place, replace(ask, asked=Asked.LOCATION)
     return None, None, replace(ask, asked=Asked.OTHER)
 
@@ -116,9 +123,12 @@ def predicate(
     return None
 
 
-def _closes(reading: Reading, place: Place, begin: int, end: int, masked: frozenset[int]) -> bool:
+def _closes(reading: Reading, place: Place, opens: int, begin: int, end: int, masked: frozenset[int]) -> bool:
     """Whether nothing but the relation is said: no verb or adjective is left over behind the target."""
     rest = [i for i in (*range(begin, place.start), *range(place.end, end)) if i not in masked]
     content = ("NN", "NNS", "JJ", "JJR", "VBN", "VBG", "VB", "VBD")
     placed = ("place", "locate", "stand", "sit", "lie", "hang", "mount", "put", "be", "stay", "keep", "leave", "store")
+    does = reading.lowers[opens] in ("do", "does", "did")
+    if does and not any(reading.words[i].lemma in placed for i in rest):
+        return False  # 'does the lamp beside the bed flicker': its own verb says something else
     return not any(reading.words[i].tag in content and reading.words[i].lemma not in placed for i in rest)

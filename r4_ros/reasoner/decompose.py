@@ -95,19 +95,7 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     sketch.about = subject(sketch)
     other = compared.find(sketch)
     comparison = _comparison(sketch, other) if other is not None else None
-    target = _step(sketch, sketch.target, is_target=True)
-    spoken = (sketch.reading.words[i].lemma for i in range(ask.start, sketch.end) if i not in sketch.masked)
-    said = said_of(sketch)
-    if said is not None:
-        attributes = (*target.semantic.attributes, said)
-        target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"attributes": attributes})})
-    others = beside(sketch, sketch.target) if sketch.target is not None and ask.form not in PAIRED else []
-    if others:
-        sketch.used.update(range(others[0].start, others[-1].end))
-        also = tuple(" ".join([*p.modifiers, p.noun]) for p in others)
-        target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"also": also})})
-    in_view = ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) and bool(set(spoken) & asking.SEE_LEMMAS)
-    target = target.model_copy(update={"temporal": keys, "agents": sketch.agents, "in_view": in_view and bool(keys)})
+    target = _target_step(sketch, keys)
     event = _event(sketch)
     if claim is not None and sketch.claimed is not None:
         claim = claim.model_copy(update={"spatial": _spatial(sketch, sketch.claimed)})
@@ -128,6 +116,24 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
         past=_past(sketch),
         unsupported=leftover.reason(sketch),
     )
+
+
+def _target_step(sketch: Sketch, keys: tuple[TemporalKey, ...]) -> Step:
+    """The step of what is asked about, with what is said of it, what is named with it, and when and by whom seen."""
+    ask = sketch.ask
+    target = _step(sketch, sketch.target, is_target=True)
+    spoken = {sketch.reading.words[i].lemma for i in range(ask.start, sketch.end) if i not in sketch.masked}
+    said = said_of(sketch)
+    if said is not None:
+        attributes = (*target.semantic.attributes, said)
+        target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"attributes": attributes})})
+    others = beside(sketch, sketch.target) if sketch.target is not None and ask.form not in PAIRED else []
+    if others:
+        sketch.used.update(range(others[0].start, others[-1].end))
+        also = tuple(" ".join([*p.modifiers, p.noun]) for p in others)
+        target = target.model_copy(update={"semantic": target.semantic.model_copy(update={"also": also})})
+    in_view = ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) and bool(spoken & asking.SEE_LEMMAS)
+    return target.model_copy(update={"temporal": keys, "agents": sketch.agents, "in_view": in_view and bool(keys)})
 
 
 def _comparison(sketch: Sketch, other: compared.Compared) -> Comparison:

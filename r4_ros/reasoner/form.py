@@ -55,20 +55,14 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
     if word == "why":
         return Ask(Form.EXPLAIN, start, start + 1)
     if word in ("who", "whom"):
-        listed = _chosen(reading, Ask(Form.IDENTIFY, start, start + 1, Asked.IDENTITY, bare=True), end)
-        if listed.form is Form.CHOOSE and any(w.tag in ("JJS", "RBS") for w in reading.words[start:end]):
-            return listed
-        if any(w.tag in ("JJR", "RBR") for w in reading.words[start:end]):
-            return Ask(Form.COMPARE, start, start + 1, Asked.OTHER)
-        seen = _who_saw(reading, start, end)
-        if seen:
-            return Ask(Form.IDENTIFY, start, seen, Asked.AGENT)
-        return Ask(Form.IDENTIFY, start, start + 1, Asked.IDENTITY, bare=True)
+        return _who(reading, start, end)
     if word in AUXILIARIES or following in ("n't", "not"):
         if following == "you" and word in ("can", "could", "would", "will") and start + 2 < end:
             verb = start + 2 + (reading.lowers[start + 2] == "please")
             if reading.words[verb].lemma not in SEE_LEMMAS - {"find", "locate"}:
-                return _command(reading, verb, end)
+                asked = _command(reading, verb, end)
+                if asked != Ask(Form.IDENTIFY, verb, verb + 1):  # 'would you say that it is full or empty'
+                    return asked
         return yes_no(Clause(reading, start, end, masked))
     return _command(reading, start, end)
 
@@ -109,6 +103,18 @@ def _chosen(reading: Reading, ask: Ask, end: int) -> Ask:
     return replace(ask, form=Form.CHOOSE, choices=choices, chosen_from=first) if first > comma else ask
 
 
+def _who(reading: Reading, start: int, end: int) -> Ask:
+    """'who is the tallest, A or B', 'who is taller', 'who saw the mug', 'who is at the door'."""
+    someone = Ask(Form.IDENTIFY, start, start + 1, Asked.IDENTITY, bare=True)
+    listed = _chosen(reading, someone, end)
+    if listed.form is Form.CHOOSE and any(w.tag in ("JJS", "RBS") for w in reading.words[start:end]):
+        return listed
+    if any(w.tag in ("JJR", "RBR") for w in reading.words[start:end]):
+        return Ask(Form.COMPARE, start, start + 1, Asked.OTHER)
+    seen = _who_saw(reading, start, end)
+    return Ask(Form.IDENTIFY, start, seen, Asked.AGENT) if seen else someone
+
+
 def _who_saw(reading: Reading, start: int, end: int) -> int:
     """Where 'who saw', 'who has last seen' ends; 0 for 'who did you see'."""
     i = start + 1
@@ -136,6 +142,11 @@ def _where(reading: Reading, begin: int, start: int, end: int) -> Ask:
         choices, first = choices_of(reading, begin, start if "or" in lowers[begin:start] else end)
         if choices:
             return Ask(Form.CHOOSE, min(start, first), start + 1, choices=choices, chosen_from=first)
+    comma = next((k for k in range(end - 1, start, -1) if lowers[k] in (",", ":", "-")), end)
+    if "or" in lowers[comma:end]:  # 'where is the mug, on the table or the shelf'
+        choices, first = choices_of(reading, comma + 1, end)
+        if choices and first > comma:
+            return Ask(Form.CHOOSE, start, start + 1, Asked.LOCATION, choices=choices, chosen_from=first)
     related = any(lowers[k : k + 3] == ("in", "relation", "to") for k in range(start, end))
     if "relative" in lemmas or related or lowers[end - 2 : end] in (("from", "me"), ("from", "you"), ("from", "here")):
         return Ask(Form.DIRECTION, start, start + 1)

@@ -55,7 +55,9 @@ def embedded(reading: Reading, begin: int, end: int) -> int:
     """Where the clause begins that 'can you check whether' or 'any idea if' opens; 0 where there is none."""
     for k in range(begin + 1, min(begin + OPENING, end - 1)):
         lead = reading.words[begin:k]
-        if reading.lowers[k] in ("if", "whether") and (lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us")):
+        if reading.lowers[k] in ("if", "whether") and (
+            lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us", "at")
+        ):
             return 0 if any(w.lower in WH for w in lead) else k + 1
         sided = len(lead) > 1 and lead[-2].lower in ("my", "your", "the")
         polite = reading.lowers[k] == "if" and lead[-1].lower in POLITE | {"it"} and reading.lowers[k + 1] == "you"
@@ -87,6 +89,15 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
             return inner  # 'when I look up, what is above the sink'
         commands = reading.words[comma + 1].tag == "VB"  # 'when you pass the shop, count the loaves'
         return comma + 1 if commands or lowers[comma + 1] in AUXILIARIES else i
+    at = _opening_word(reading, begin, i, end)
+    if at is None:
+        at = _behind_mark(reading, masked, i, end)
+    return at if at is not None or (inner is not None and lowers[inner] == "which") else inner
+
+
+def _opening_word(reading: Reading, begin: int, i: int, end: int) -> int | None:
+    """Where the words at i ask or command at once: 'where ..', 'seen ..', 'in which ..', 'count ..'."""
+    lowers = reading.lowers
     seen = lowers[i] in ("seen", "spotted", "noticed") and i + 1 < end
     if lowers[i] in WH or lowers[i] in AUXILIARIES or seen:
         return i
@@ -100,6 +111,12 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         return i
     if verb in COMMANDS and reading.words[i].tag in ("VB", "VBP") and i == begin:
         return i
+    return None
+
+
+def _behind_mark(reading: Reading, masked: frozenset[int], i: int, end: int) -> int | None:
+    """Where the asking begins behind a comma, a colon or a dash."""
+    lowers = reading.lowers
     after_comma = [k + 1 for k in range(i, end - 1) if lowers[k] in (",", ":", "-", "–", "—")]
     for k in after_comma:
         while k < end and (lowers[k] in FILLERS or k in masked):
@@ -112,7 +129,7 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         participle = k < end and reading.words[k].tag == "VBN" and reading.words[k].lemma in SEE_LEMMAS
         if k < end and (lowers[k] in WH or lowers[k] in AUXILIARIES or participle):
             return k
-    return inner if inner is not None and lowers[inner] != "which" else None
+    return None
 
 
 def _asks(reading: Reading, begin: int, k: int) -> bool:

@@ -87,6 +87,7 @@ def _first_to(reading: Reading, i: int) -> Found | None:
     """'who was the first to sit down', 'the last one out'."""
     acts = i + 2 < len(reading.words) and reading.words[i + 2].tag == "VB" and reading.lowers[i + 1] == "to"
     goes = i > 1 and "who" in reading.lowers[:i] and reading.lowers[i - 1] == "the"
+    goes = goes and reading.words[min(i + 2, len(reading.words) - 1)].tag not in NOUN_TAGS  # 'the first in line'
     goes = goes and reading.lowers[i + 1 : i + 2] in (("in",), ("out",), ("through",), ("up",), ("home",))
     found = _op(reading.lowers[i]) if acts or goes else None
     return (

@@ -168,6 +168,15 @@ def _acts(tokens: tuple[Word, ...], i: int) -> bool:
     return i < len(tokens) and tokens[i].tag in ("VB", "VBP")
 
 
+def _ends_as_verb(tokens: tuple[Word, ...], do: int, k: int, closes: int) -> bool:
+    """'does the lamp beside the bed flicker': what is last behind a preposition, no thing by itself or in one name."""
+    if k + 1 != closes or "verb" not in tokens[k].can or all(w.tag != "IN" for w in tokens[do:k]):
+        return False
+    pair = f"{tokens[k - 1].lower} {tokens[k].lower}"
+    ends = closes == len(tokens) or tokens[closes].tag in (".", ",")
+    return ends and lexicon.exact_kind(tokens[k].lower) is None and lexicon.exact_kind(pair) is None
+
+
 def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
     """'did the pillow move': behind do, its verb was taken for a noun of the subject; -1: there is a verb."""
     do = next((w.i for w in tokens if w.lower in DOING and w.i + 2 < len(tokens)), -1)
@@ -186,9 +195,11 @@ def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
         if tokens[k].tag != "NN" or tokens[k - 1].tag not in NOUN_TAGS | {"JJ"}:
             continue
         following = tokens[k + 1].tag if k + 1 < closes else ""
-        verbal = tokens[k].lower in VERBISH and (not following or following in NOUN_TAGS | DETERMINER_TAGS | {"IN"})
+        verbal = tokens[k].lower in VERBISH and (
+            not following or following in NOUN_TAGS | DETERMINER_TAGS | {"IN", "JJ"}
+        )
         governs = "verb" in tokens[k].can and following in ("NNS", "DT", "PRP$")  # 'does the club favor dances'
-        if verbal or governs:
+        if verbal or governs or _ends_as_verb(tokens, do, k, closes):
             return k
     last = end - 1
     nouns = sum(t.tag in NOUN_TAGS or lexicon.exact_kind(t.lower) is not None for t in tokens[do + 1 : end])
