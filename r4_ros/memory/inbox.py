@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError, StoreOutdated
 from r4_ros.core.model import Embedding
 from r4_ros.memory import envelope, interchange_read
 from r4_ros.memory.envelope import Told
+from r4_ros.memory.frame_limits import check_size
 from r4_ros.memory.interchange import Json
 from r4_ros.memory.library import Library
 from r4_ros.memory.postgres_sync import CHANNEL_DONE
@@ -53,10 +55,15 @@ class WorkedIn:
 
 
 class Inbox:
-    """Works batches in, one at a time. ``library``: the map server's memory; ``anew`` opens it as it is stored."""
+    """Works batches in, one at a time. ``library``: the map server's memory; ``anew`` opens it as it is stored.
 
-    def __init__(self, library: Callable[[], Library], anew: Callable[[], Library]) -> None:
-        self._library, self._anew = library, anew
+    ``config``: how large a frame may be.
+    """
+
+    def __init__(
+        self, library: Callable[[], Library], anew: Callable[[], Library], config: MemoryConfig | None = None
+    ) -> None:
+        self._library, self._anew, self._config = library, anew, config or MemoryConfig()
         self._last, self._spoilt = "", False
         self._meanings: dict[str, Embedding] = {}
 
@@ -113,7 +120,7 @@ class Inbox:
                 file.execute("DELETE FROM inbox WHERE inbox_no = ?", (number,))
                 file.execute("SELECT pg_notify(?, ?)", (CHANNEL_DONE, agent))
             return WorkedIn(agent, sequence, refused=1, problem=str(error))
-        importer = BatchImporter(library, agent, writer, together)
+        importer = BatchImporter(library, agent, writer, together, self._config)
         importer.take_meanings(lines, self._meanings)
         if head.live:
             library.set_live(True)
@@ -137,8 +144,9 @@ class BatchImporter(Importer):
     ``together``: what can't be stored is raised; else it is refused like what is wrong, if the database is there.
     """
 
-    def __init__(self, library: Library, agent: str, writer: str, together: bool) -> None:
+    def __init__(self, library: Library, agent: str, writer: str, together: bool, config: MemoryConfig) -> None:
         super().__init__(library)
+        self._config = config
         self._agent, self._writer, self._store, self._together = agent, writer, library.store, together
         self._ours = True
 
@@ -158,6 +166,8 @@ class BatchImporter(Importer):
         if kind not in ("embedding", "correction") and values.get("agent") != self._agent:
             raise NotPermitted(f"the inbox of '{self._agent}' takes nothing of '{values.get('agent')!s:.60}'")
         if kind == "frame":
+            limits = self._config
+            check_size(*_size_of(values), limits.frame_observations, limits.frame_kb)
             self._library.anybody_may_write(self._agent)
 
     def take_meanings(self, lines: Sequence[str], known: dict[str, Embedding]) -> None:
@@ -195,6 +205,24 @@ class BatchImporter(Importer):
         with self._store.file.transaction():
             self._store.file.execute(_NUMBERED, (*key, theirs, number))
         self.done.corrections += 1
+
+
+def _size_of(frame: Json) -> tuple[int, int]:
+    """How many observations a frame record has, and about how many bytes their texts, pictures and its depth take.
+
+    Vectors are records of their own. Raises InvalidArgument for what is no frame record.
+    """
+    seen, view = frame.get("observations", []), frame.get("view", {})
+    if not isinstance(seen, list) or not isinstance(view, dict):
+        raise InvalidArgument("a frame's observations are a list, its view is an object")
+    cells = [n if isinstance(n, int) else 0 for n in (view.get("rows"), view.get("cols"))]
+    texts = sum(_length(o) for o in seen if isinstance(o, dict))
+    return len(seen), texts + 4 * abs(cells[0] * cells[1])
+
+
+def _length(observation: Json) -> int:
+    words = [observation.get(name) for name in ("label", "description", "image", "attributes")]
+    return sum(len(word) if isinstance(word, str) else len(json.dumps(word)) for word in words if word)
 
 
 def _texts_of(values: Json) -> set[str]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from r4_ros.core.errors import InvalidArgument, NotPermitted
+from r4_ros.core.errors import NotPermitted
 from r4_ros.core.model import PlacedEntry, Receipt
+from r4_ros.memory.frame_limits import check_size
 
 WAITING_FRAMES = 200
 """Of one agent; as many as its robot keeps to send again."""
@@ -103,13 +104,8 @@ def check_sender(agent: str, message: Any, most_observations: int, most_kb: int)
     """
     if agent and message.agent_id != agent:
         raise NotPermitted(f"the topic of '{agent}' takes no frames of '{message.agent_id}'")
-    if len(message.observations) > most_observations:
-        raise InvalidArgument(
-            f"a frame of {len(message.observations)} observations is more than frame_observations, {most_observations}"
-        )
     size = sum(size_of(seen) for seen in message.observations) + 4 * len(message.view_depth)
-    if size > 1000 * most_kb:
-        raise InvalidArgument(f"a frame of {size / 1000:.0f} kB is more than frame_kb, {most_kb}")
+    check_size(len(message.observations), size, most_observations, most_kb)
 
 
 def size_of(seen: Any) -> int:

@@ -38,7 +38,7 @@ class Syncing(AnchorTopics):
                 raise InvalidArgument("sync is for a robot with a file of its own; this node's db is on a server")
             from r4_ros.memory.inbox import Inbox
 
-            self._inbox = Inbox(lambda: self.library, self.open_anew)
+            self._inbox = Inbox(lambda: self.library, self.open_anew, config)
             self.every(INBOX_PERIOD_S, lambda: self._writer.pending or self._writer.offer(self._work_inbox))
         elif config.sync:
             from r4_ros.memory.synchronizer import SyncConfig, Synchronizer

@@ -21,14 +21,14 @@ from r4_ros.memory.synchronizer import SyncConfig, Synchronizer
 class Fleet:
     """A map server, and the way of each robot's role to it."""
 
-    def __init__(self, server: Server, *robots: str) -> None:
+    def __init__(self, server: Server, *robots: str, config: MemoryConfig | None = None) -> None:
         self.url = server.database()
         self.library = open_library(self.url, MemoryConfig())
         for robot in robots:
             store = self.library.store
             assert isinstance(store, PostgresStore)
             store.make_role(robot, robot)
-        self.inbox = Inbox(lambda: self.library, self.anew)
+        self.inbox = Inbox(lambda: self.library, self.anew, config)
 
     def anew(self) -> Library:
         """The memory as it is stored."""

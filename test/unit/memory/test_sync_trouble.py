@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
@@ -135,6 +137,40 @@ def test_one_record_that_cant_be_stored_holds_nothing_else_up(
     settle(fleet, mine)
     assert mine.sync.state.refused == 1 and "zero character" in mine.sync.state.problem
     assert [e.label for e in fleet.library.entries()] == ["cup", "jug"]
+
+
+def test_frames_too_large_are_refused_as_those_by_topic_and_the_robot_learns_why(
+    postgres_server: Server, robot: Any, thing: Any, tmp_path: Path
+) -> None:
+    fleet = Fleet(postgres_server, "r1", config=MemoryConfig(frame_observations=2, frame_kb=1))
+    mine = Robot(tmp_path / "r1.db", "r1", fleet)
+    jug, pot = thing("jug", (2, -1, 1)), thing("pot", (2, 1, 1))
+    mine.library.ingest(robot.frame(1, thing("cup", (2, 0, 1))))
+    mine.library.ingest(robot.frame(2, jug, pot, thing("hat", (3, 0, 1))))
+    settle(fleet, mine)
+    assert (
+        mine.sync.state.refused == 1 and "3 observations is more than frame_observations, 2" in mine.sync.state.problem
+    )
+    depth = np.full((20, 20), 4.0, np.float32)
+    mine.library.ingest(replace(robot.frame(3, jug), view=replace(robot.frame(3).view, depth=depth)))
+    long = robot.frame(4, jug)
+    seen = replace(long.observations[0], description="blue " * 400)
+    mine.library.ingest(replace(long, observations=(seen,)))
+    mine.library.ingest(robot.frame(5, pot))
+    settle(fleet, mine)
+    assert mine.sync.state.refused == 3 and "2 kB is more than frame_kb, 1" in mine.sync.state.problem
+    assert [e.label for e in fleet.library.entries()] == ["cup", "pot"]
+    mine.close()
+    fleet.library.close()
+
+
+@pytest.mark.parametrize("wrong", [{"observations": 5}, {"view": []}, {"observations": [{"label": 7}, 3]}])
+def test_what_is_no_frame_is_refused_before_it_is_measured(fleet: Fleet, wrong: dict[str, Any]) -> None:
+    link = MapLink(fleet.as_robot("r1"))
+    link.put("w", 1, envelope.pack(Head(Told(), Told(1)), (json.dumps({"type": "frame", "agent": "r1", **wrong}),)))
+    link.close()
+    done = fleet.inbox.work()
+    assert done is not None and done.refused == 1 and fleet.inbox.work() is None
 
 
 def test_a_file_put_back_from_an_older_copy_is_noticed_and_told_again(
