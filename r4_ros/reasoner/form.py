@@ -202,15 +202,9 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
         return Ask(Form.COUNT, begin, begin + 2)
     if "location" in lowers or "whereabouts" in lowers:
         return Ask(Form.LOCATE, begin, begin)
-    state = next((k for k in range(begin, min(begin + 2, end)) if reading.lowers[k] in ("state", "condition")), -1)
-    if state >= 0 and reading.lowers[state + 1 : state + 2] == ("of",):
-        return Ask(Form.STATE, begin, state + 2, Asked.CONDITION)
-    named = next((k for k in range(begin, min(begin + 2, end)) if reading.lowers[k] in words.PROPERTIES), -1)
-    if named >= 0 and reading.lowers[named + 1 : named + 2] == ("of",):
-        return Ask(Form.ATTRIBUTE, begin, named + 2, Asked(words.PROPERTIES[reading.lowers[named]]))
-    counted = next((k for k in range(begin, end - 1) if reading.lowers[k : k + 2] == ("number", "of")), -1)
-    if counted > begin and lowers[:1] in (("i",), ("we",)):  # 'I would like the number of jars'
-        return Ask(Form.COUNT, begin, counted + 2)
+    told = _noted(reading, begin, end)
+    if told is not None:
+        return told
     place = next((k for k in range(begin, min(begin + 4, end)) if reading.lowers[k] in ("place", "spot")), -1)
     if place >= 0 and {"first", "last"} & set(reading.lowers[begin:place]):
         return Ask(Form.LOCATE, begin, place + 1)  # 'last place you saw them'
@@ -229,6 +223,20 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     if any(event_word(reading, k) for k in range(begin, end)) or _states(reading, begin, end):
         return Ask(Form.VERIFY, begin, begin)
     return Ask(Form.EXISTS, begin, begin)
+
+
+def _noted(reading: Reading, begin: int, end: int) -> Ask | None:
+    """'state of the hose', 'colour of the van', 'I would like the number of jars'."""
+    state = next((k for k in range(begin, min(begin + 2, end)) if reading.lowers[k] in ("state", "condition")), -1)
+    if state >= 0 and reading.lowers[state + 1 : state + 2] == ("of",):
+        return Ask(Form.STATE, begin, state + 2, Asked.CONDITION)
+    named = next((k for k in range(begin, min(begin + 2, end)) if reading.lowers[k] in words.PROPERTIES), -1)
+    if named >= 0 and reading.lowers[named + 1 : named + 2] == ("of",):
+        return Ask(Form.ATTRIBUTE, begin, named + 2, Asked(words.PROPERTIES[reading.lowers[named]]))
+    counted = next((k for k in range(begin, end - 1) if reading.lowers[k : k + 2] == ("number", "of")), -1)
+    if counted > begin and reading.lowers[begin] in ("i", "we"):  # 'I would like the number of jars'
+        return Ask(Form.COUNT, begin, counted + 2)
+    return None
 
 
 def _goal(reading: Reading, begin: int, end: int) -> Ask | None:
