@@ -69,19 +69,23 @@ def sync(
 
 def _keep_in_step(sync: Synchronizer, share: Callable[[str], None], once: bool, until: float) -> None:
     """For ever, or ``once`` until nothing is left. Raises StoreError where that isn't so ``until`` then."""
-    from r4_ros.core.errors import StoreError
+    from r4_ros.core.errors import R4Error, StoreError
 
     next_lessons = 0.0
     while True:
         busy = sync.step()
         state = sync.state
-        if not state.error and time.monotonic() >= next_lessons:
-            share(state.agent_id)
-            next_lessons = time.monotonic() + _LESSONS_PERIOD_S
         if once and not state.error and not (busy or state.waiting_frames or state.waiting_batches):
+            share(state.agent_id)
             return
         if time.monotonic() > until:
             raise StoreError(state.error or _behind(state))
+        if not once and not state.error and time.monotonic() >= next_lessons:
+            next_lessons = time.monotonic() + _LESSONS_PERIOD_S
+            try:
+                share(state.agent_id)
+            except R4Error as error:
+                typer.echo(f"lessons aren't shared: {error}", err=True)
         if not busy:
             sync.wait(_PERIOD_S)
 
@@ -89,7 +93,6 @@ def _keep_in_step(sync: Synchronizer, share: Callable[[str], None], once: bool, 
 @contextmanager
 def _lessons(experience: str, url: str) -> Iterator[Callable[[str], None]]:
     """What shares the lessons of an experience node's file, as the agent that it is told; nothing without a file."""
-    from r4_ros.core.errors import R4Error
     from r4_ros.memory.experience_stores import open_tasks
     from r4_ros.memory.lesson_link import LessonLink
 
@@ -99,10 +102,7 @@ def _lessons(experience: str, url: str) -> Iterator[Callable[[str], None]]:
     tasks, links = open_tasks(experience, ""), dict[str, LessonLink]()
 
     def share(agent: str) -> None:
-        try:
-            links.setdefault(agent, LessonLink(tasks, url, agent)).step()
-        except R4Error as error:  # what the robot saw is synchronised all the same
-            typer.echo(f"lessons aren't shared: {error}", err=True)
+        links.setdefault(agent, LessonLink(tasks, url, agent)).step()
 
     try:
         yield share
