@@ -136,10 +136,10 @@ def _one_stay(older: Stay, newer: Stay, anchor_of: AnchorOf, pieces: bool) -> St
         low, high = a_low + share * (b_low - a_low), a_high + share * (b_high - a_high)
     else:
         low, high = np.minimum(a_low, b_low), np.maximum(a_high, b_high)
-    places = Places([(older, 1 - share), (newer, share)], anchor_of)
-    places.move(((low + high) / 2).tolist())
-    places.fold()
-    middle, parts = places.shares()
+    places = Places([older], shares.hung_on([older, newer], anchor_of), free=1 + len(newer.shares))
+    places.join(newer, share)
+    places.move(((low + high) / 2)[None])
+    [(_, middle, parts)] = places.hung()
     back = inverse(anchor_of(older.anchor_id).pose_in_map)
     return replace(
         older,

@@ -9,24 +9,25 @@ What counts little goes: its weight falls to the stretch nearest in time.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from r4_ros.core.geometry import compose, quat_conjugate, rotate
+from r4_ros.core.geometry import compose, rotate
 from r4_ros.core.model import NS_PER_S, Anchor, Box, FloatArray, Pose, Share, Stay, Vec3
+from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory.tables import Table
 
 STRETCH_NS = 5 * NS_PER_S
 MOST = 3
 LEAST = 0.02
 """A smaller weight goes."""
-_FLOAT, _FLOATS = struct.Struct("<f"), struct.Struct("<3f")
+_FREE, _OTHER_WAY = -1, 1 << 62
+_EYE = np.eye(3)
 
 Numbers = npt.NDArray[np.int32]
+Columns = npt.NDArray[np.int64]
 AnchorOf = Callable[[int], Anchor]
 PoseOf = Callable[[int], Pose]
 
@@ -36,7 +37,7 @@ def centre(stay: Stay, pose_of: PoseOf) -> Vec3:
     own = _to_map(pose_of(stay.anchor_id), stay.box.pose.position)
     if not stay.shares:
         return own
-    left = 1.0 - sum(share.weight for share in stay.shares)
+    left = _own_weight(stay)
     x, y, z = (left * v for v in own)
     for share in stay.shares:
         a, b, c = _to_map(pose_of(share.anchor_id), share.position)
@@ -50,120 +51,158 @@ def box(stay: Stay, pose_of: PoseOf) -> Box:
     return Box(Pose(centre(stay, pose_of), placed.orientation) if stay.shares else placed, stay.box.extent)
 
 
+def hung_on(stays: Sequence[Stay], anchor_of: AnchorOf) -> list[Anchor]:
+    """All anchors that stays hang on, once each."""
+    numbers = {stay.anchor_id for stay in stays}
+    numbers.update(share.anchor_id for stay in stays for share in stay.shares)
+    return [anchor_of(number) for number in numbers]
+
+
 class Places:
-    """What each stretch says of where one thing is, in the map: to be changed, and made shares of again.
+    """What each stretch says of where n things are, in the map: to be changed, and made shares of again.
 
-    Plain numbers: a frame shows a handful of things, and numpy would take longer for each.
+    All things at once: a row for each, and in it a column for each of its stretches, and some free ones.
     """
 
-    def __init__(self, stays: Sequence[tuple[Stay, float]], anchor_of: AnchorOf) -> None:
-        """Of stays of one thing, each with its weight."""
-        self._anchors: list[Anchor] = []
-        self._weights: list[float] = []
-        self._means: list[Vec3] = []
-        self._own = 0
-        for stay, weight in stays:
-            left = 1.0 - sum(share.weight for share in stay.shares)
-            self._add(anchor_of(stay.anchor_id), weight * left, stay.box.pose.position)
+    def __init__(self, stays: Sequence[Stay], anchors: Sequence[Anchor], free: int = 1) -> None:
+        """Of one stay of each. ``anchors``: all that these, and what is added to them, hang on."""
+        self._anchors = _Anchors(anchors)
+        width, number = max(len(stay.shares) for stay in stays) + 1 + free, self._anchors.number
+        at, said = list[int](), list[float]()
+        for stay in stays:
+            spare = width - 1 - len(stay.shares)
+            at += (number[stay.anchor_id], *[number[share.anchor_id] for share in stay.shares], *(_FREE,) * spare)
+            said += (_own_weight(stay), *stay.box.pose.position)
             for share in stay.shares:
-                self._add(anchor_of(share.anchor_id), weight * share.weight, share.position)
-
-    def _add(self, anchor: Anchor, weight: float, position: Vec3) -> None:
-        place, i = _to_map(anchor.pose_in_map, position), self.stretch(anchor)
-        self._weights[i] += weight
-        if weight > 0:
-            self._means[i] = _between(self._means[i], place, weight / self._weights[i])
-
-    @property
-    def centre(self) -> Vec3:
-        """The weighted mean."""
-        x = y = z = 0.0
-        for weight, (a, b, c) in zip(self._weights, self._means, strict=True):
-            x, y, z = x + weight * a, y + weight * b, z + weight * c
-        return x, y, z
+                said += (share.weight, *share.position)
+            said += (0.0,) * 4 * spare
+        self._at = np.array(at).reshape(len(stays), width)
+        numbers = np.array(said).reshape(len(stays), width, 4)
+        self._weights, self._means = numbers[..., 0], self._anchors.to_map(self._at, numbers[..., 1:])
+        self._row, self._own = np.arange(len(stays)), np.zeros(len(stays), np.int64)
 
     @property
-    def anchor(self) -> Anchor:
-        """That of the stretch which the last sighting belongs to."""
-        return self._anchors[self._own]
+    def centre(self) -> FloatArray:
+        """The weighted means [n, 3]."""
+        return np.asarray(np.einsum("nk,nkj->nj", self._weights, self._means))
 
-    def stretch(self, anchor: Anchor) -> int:
-        """The number of an anchor's stretch; a new one, of no weight, where there is none."""
-        known = [(abs(a.stamp_ns - anchor.stamp_ns), i) for i, a in enumerate(self._anchors) if alike(a, anchor)]
-        if not known:
-            self._anchors.append(anchor)
-            self._weights.append(0.0)
-            self._means.append((0.0, 0.0, 0.0))
-        return min(known)[1] if known else len(self._anchors) - 1
+    def see(
+        self,
+        anchor: Anchor,
+        seen: FloatArray,
+        axes: npt.NDArray[np.bool_],
+        covariances: tuple[FloatArray, FloatArray],
+        parts: FloatArray,
+    ) -> FloatArray:
+        """One more sighting of each from an anchor's stretch; gives how far each pulls the mean [n, 3].
 
-    def weight(self, stretch: int) -> float:
-        """Of a stretch in the mean."""
-        return self._weights[stretch]
-
-    def see(self, stretch: int, seen: Vec3, axes: Sequence[bool], gain: Sequence[Vec3], share: float) -> None:
-        """One more sighting from a stretch, that counts for ``share`` of the mean.
-
-        ``seen``: where its middle is, in the map; only along the ``axes`` that says where the thing's is. ``gain``: the
-        rows of the matrix by which it pulls what its stretch says; what a new one says is where it is seen.
+        ``seen`` [n, 3]: where their middles are; only along the ``axes`` [n, 3] that says where those of the things
+        are. ``covariances`` [n, 3, 3]: of the places until now, and of the sightings, which count for ``parts`` [n] of
+        the mean (0: says nothing of where the middle is, or that is known for certain).
         """
-        mean = self._means[stretch] if self._weights[stretch] > 0 else self.centre
-        a, b, c = seen[0] - mean[0], seen[1] - mean[1], seen[2] - mean[2]
-        x, y, z = (
-            m + (row[0] * a + row[1] * b + row[2] * c if along else 0.0)
-            for m, row, along in zip(mean, gain, axes, strict=True)
-        )
-        self._means[stretch] = x, y, z
-        self._weights = [weight * (1 - share) for weight in self._weights]
-        self._weights[stretch] += share
-        self._own = stretch
+        before, (old, new) = self.centre, covariances
+        where = self._row, self._stretch(anchor)
+        weight, mean = self._weights[where][:, None, None], self._means[where]
+        gain = np.where(weight > 0, old @ np.linalg.inv(old + np.maximum(weight, 1e-9) * new), _EYE)
+        said = np.where(weight[:, 0] > 0, mean, before)
+        said = said + np.where(axes, (gain @ (seen - said)[..., None])[..., 0], 0.0)
+        told = parts > 0
+        self._means[where] = np.where(told[:, None], said, mean)
+        self._hang(where, anchor, told)
+        self._weights *= (1 - parts)[:, None]
+        self._weights[where] += parts
+        self._own = np.where(told, where[1], self._own)
+        self._fold()
+        return self.centre - before
 
-    def fold(self) -> None:
-        """Let go what counts least, until what is left counts enough and isn't too much."""
-        while len(self._weights) > 1:
-            weight, i = min((weight, i) for i, weight in enumerate(self._weights) if i != self._own)
-            if weight >= LEAST and len(self._weights) <= MOST + 1:
+    def join(self, stay: Stay, share: float) -> None:
+        """Let another stay, of the only thing, count for so much of the mean."""
+        self._weights *= 1 - share
+        for said in (Share(stay.anchor_id, _own_weight(stay), stay.box.pose.position), *stay.shares):
+            part = share * said.weight
+            if part > 0:
+                number = self._anchors.number[said.anchor_id]
+                where = self._row, self._stretch(self._anchors.known[number])
+                self._hang(where, self._anchors.known[number], np.ones(1, np.bool_))
+                self._weights[where] += part
+                place = self._anchors.to_map(np.array([[number]]), np.array([[said.position]]))[:, 0]
+                self._means[where] += part / self._weights[where] * (place - self._means[where])
+        self._fold()
+
+    def _stretch(self, anchor: Anchor) -> Columns:
+        """The columns [n] of an anchor's stretch; the first free ones where there are none."""
+        return np.asarray(self._anchors.gaps(anchor)[self._at].argmin(axis=1))
+
+    def _hang(self, where: tuple[Columns, Columns], anchor: Anchor, some: npt.NDArray[np.bool_]) -> None:
+        """Take the free ones of some columns for a new stretch, that begins with an anchor."""
+        at = self._at[where]
+        self._at[where] = np.where(some & (at == _FREE), self._anchors.number[anchor.anchor_id], at)
+
+    def _fold(self) -> None:
+        """Let go what counts least, until what is left counts enough and isn't too much: to the nearest in time."""
+        while True:
+            others = np.where(self._at == _FREE, np.inf, self._weights)
+            others[self._row, self._own] = np.inf
+            goes = others.min(axis=1) < LEAST
+            if others.shape[1] > MOST + 1:
+                goes |= (others < np.inf).sum(axis=1) > MOST
+            if not goes.any():
                 return
-            gaps = [(abs(a.stamp_ns - self._anchors[i].stamp_ns), k) for k, a in enumerate(self._anchors) if k != i]
-            self._weights[min(gaps)[1]] += weight
-            del self._anchors[i], self._weights[i], self._means[i]
-            self._own -= i < self._own
+            row = np.flatnonzero(goes)
+            least = others[row].argmin(axis=1)
+            stamps = self._anchors.stamps[self._at[row]]
+            gaps = np.abs(stamps - self._anchors.stamps[self._at[row, least]][:, None])
+            self._at[row, least] = _FREE
+            gaps[self._at[row] == _FREE] = _OTHER_WAY
+            self._weights[row, gaps.argmin(axis=1)] += self._weights[row, least]
+            self._weights[row, least] = 0.0
 
-    def move(self, to: Sequence[float]) -> None:
-        """Let all stand elsewhere, so that the mean is there."""
-        x, y, z = self.centre
-        x, y, z = to[0] - x, to[1] - y, to[2] - z
-        self._means = [(a + x, b + y, c + z) for a, b, c in self._means]
+    def move(self, to: FloatArray) -> None:
+        """Let all of each thing stand elsewhere, so that the means are there [n, 3]."""
+        self._means += (to - self.centre)[:, None]
 
-    def shares(self) -> tuple[Vec3, tuple[Share, ...]]:
-        """The place in its own anchor's frame, and the shares of the others, in numbers that float32 can say."""
-        local = [_to_anchor(a.pose_in_map, mean) for a, mean in zip(self._anchors, self._means, strict=True)]
-        others = sorted((a.anchor_id, i) for i, a in enumerate(self._anchors) if i != self._own)
-        return local[self._own], tuple(Share(n, _single(self._weights[i]), local[i]) for n, i in others)
+    def hung(self) -> list[tuple[Anchor, Vec3, tuple[Share, ...]]]:
+        """Of each thing, the anchor of the stretch from which it was seen last, the place in its frame, and the others.
+
+        In numbers that float32 can say.
+        """
+        positions = self._anchors.to_anchors(self._at, self._means).astype(np.float32).tolist()
+        weights, known = self._weights.astype(np.float32).tolist(), self._anchors.known
+        found = []
+        for at, own, weight, places in zip(self._at.tolist(), self._own.tolist(), weights, positions, strict=True):
+            others = [
+                Share(known[number].anchor_id, weight[k], tuple(places[k]))
+                for k, number in enumerate(at)
+                if number != _FREE and k != own
+            ]
+            if len(others) > 1:
+                others.sort(key=lambda share: share.anchor_id)
+            found.append((known[at[own]], tuple(places[own]), tuple(others)))
+        return found
 
 
-def see(
-    known: Sequence[Places],
-    anchor: Anchor,
-    seen: Sequence[Vec3],
-    axes: npt.NDArray[np.bool_],
-    covariances: tuple[FloatArray, FloatArray],
-    parts: Sequence[float],
-) -> FloatArray:
-    """One more sighting of each of n things, from an anchor's stretch; gives how far each pulls the mean [n, 3].
+class _Anchors:
+    """Some anchors, numbered as they are given."""
 
-    ``covariances`` [n, 3, 3]: of the places until now, and of the sightings, which count for ``parts`` of the mean (0:
-    says nothing of where the middle is, or that is known for certain). ``axes`` [n, 3]: along which the thing was seen.
-    """
-    old, new = covariances
-    stretches = [places.stretch(anchor) for places in known]
-    weights = np.array([places.weight(i) for places, i in zip(known, stretches, strict=True)])[:, None, None]
-    gains = np.where(weights > 0, old @ np.linalg.inv(old + np.maximum(weights, 1e-9) * new), np.eye(3))
-    before = [places.centre for places in known]
-    for places, stretch, *view, part in zip(known, stretches, seen, axes.tolist(), gains.tolist(), parts, strict=True):
-        if part > 0:
-            places.see(stretch, *view, part)
-        places.fold()
-    return np.subtract([places.centre for places in known], before)
+    def __init__(self, anchors: Sequence[Anchor]) -> None:
+        self.known = anchors
+        self.number = {anchor.anchor_id: i for i, anchor in enumerate(anchors)}
+        self.stamps = np.array([anchor.stamp_ns for anchor in anchors])
+        self._turns = rotation_matrices(np.array([anchor.pose_in_map.orientation for anchor in anchors]))
+        self._positions = np.array([anchor.pose_in_map.position for anchor in anchors])
+
+    def to_map(self, at: Columns, points: FloatArray) -> FloatArray:
+        """Points [n, k, 3] in the frames of the anchors of these numbers, in the map."""
+        return np.asarray(np.einsum("nkij,nkj->nki", self._turns[at], points) + self._positions[at])
+
+    def to_anchors(self, at: Columns, points: FloatArray) -> FloatArray:
+        """Points [n, k, 3] in the map, in the frames of the anchors of these numbers."""
+        return np.asarray(np.einsum("nkji,nkj->nki", self._turns[at], points - self._positions[at]))
+
+    def gaps(self, anchor: Anchor) -> Columns:
+        """How far in time each is from another one of its stretch. Then comes ``_FREE``, then those of other ones."""
+        gaps = [abs(a.stamp_ns - anchor.stamp_ns) if alike(a, anchor) else _OTHER_WAY for a in self.known]
+        return np.array([*gaps, _OTHER_WAY - 1])
 
 
 def alike(a: Anchor, b: Anchor) -> bool:
@@ -171,23 +210,13 @@ def alike(a: Anchor, b: Anchor) -> bool:
     return abs(a.stamp_ns - b.stamp_ns) <= STRETCH_NS and (a.session, a.map_id) == (b.session, b.map_id)
 
 
+def _own_weight(stay: Stay) -> float:
+    return 1.0 - sum(share.weight for share in stay.shares)
+
+
 def _to_map(pose: Pose, point: Vec3) -> Vec3:
     x, y, z = rotate(pose.orientation, point)
     return pose.position[0] + x, pose.position[1] + y, pose.position[2] + z
-
-
-def _to_anchor(pose: Pose, point: Vec3) -> Vec3:
-    """In numbers that float32 can say."""
-    offset = point[0] - pose.position[0], point[1] - pose.position[1], point[2] - pose.position[2]
-    return cast(Vec3, _FLOATS.unpack(_FLOATS.pack(*rotate(quat_conjugate(pose.orientation), offset))))
-
-
-def _between(a: Vec3, b: Vec3, share: float) -> Vec3:
-    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2])
-
-
-def _single(number: float) -> float:
-    return float(_FLOAT.unpack(_FLOAT.pack(number))[0])
 
 
 class ShareColumns(Table):
@@ -200,22 +229,26 @@ class ShareColumns(Table):
 
     def put(self, blocks: Numbers, stays: Iterable[tuple[int, Sequence[Share]]]) -> None:
         """Keep shares of stays in place of those that they had; ``blocks``: of all, which change."""
+        taken, anchors, weights, positions = list[int](), list[int](), list[float](), list[float]()
         for row, shares in stays:
-            if shares or blocks[row]:
-                blocks[row] = self._put(int(blocks[row]), shares)
-
-    def _put(self, block: int, shares: Sequence[Share]) -> int:
-        if not shares:
-            if block:
-                self["weight"][block] = 0
+            block = int(blocks[row])
+            if shares:
+                if not block:
+                    blocks[row] = block = self._free.pop() if self._free else self.extend(1)
+                spare = MOST - len(shares)
+                taken.append(block)
+                anchors += (*[share.anchor_id for share in shares], *(0,) * spare)
+                weights += (*[share.weight for share in shares], *(0.0,) * spare)
+                for share in shares:
+                    positions += share.position
+                positions += (0.0,) * 3 * spare
+            elif block:
+                blocks[row] = self["weight"][block] = 0
                 self._free.append(block)
-            return 0
-        block = block or (self._free.pop() if self._free else self.extend(1))
-        none = (0,) * (MOST - len(shares))
-        self["anchor"][block] = (*(share.anchor_id for share in shares), *none)
-        self["weight"][block] = (*(share.weight for share in shares), *none)
-        self["position"][block] = (*(v for share in shares for v in share.position), *none * 3)
-        return block
+        if taken:
+            self["anchor"][taken] = np.array(anchors).reshape(-1, MOST)
+            self["weight"][taken] = np.array(weights).reshape(-1, MOST)
+            self["position"][taken] = np.array(positions).reshape(-1, 3 * MOST)
 
     def placed(
         self, blocks: Numbers, own: FloatArray, place: Callable[[Numbers, FloatArray], FloatArray]

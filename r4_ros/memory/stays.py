@@ -10,7 +10,7 @@ view that is cut off by the image border or by something in front neither shrink
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -97,9 +97,10 @@ class FrameContext:
         """Whether the frame lies on the stretch of the way that a stay hangs on."""
         return stay.anchor_id == self.anchor.anchor_id or shares.alike(self.anchor_of(stay), self.anchor)
 
-    def places(self, stay: Stay) -> Places:
-        """What each stretch of the robot's way says of where a stay is."""
-        return Places([(stay, 1.0)], self.numbered)
+    def places(self, stays: Sequence[Stay]) -> Places:
+        """What each stretch of the robot's way says of where stays are."""
+        anchors = shares.hung_on(stays, self.numbered)
+        return Places(stays, anchors if self.anchor in anchors else [*anchors, self.anchor])
 
     def anchors_of(self, stays: Sequence[Stay]) -> tuple[FloatArray, FloatArray]:
         """Rotations [n, 3, 3] and positions [n, 3] of the anchors of stays."""
@@ -177,7 +178,12 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     if not stays:
         return []
     frames = context.anchors_of(stays)
-    low, high = _bounds(stays, frames, context)
+    spread = _spread(stays, seen, context)
+    places = context.places([stays[i] for i in spread]) if spread else None
+    centre, half = _boxes(stays, frames)
+    if places:
+        centre[spread] = places.centre
+    low, high = centre - half, centre + half
     whole = np.array([s.whole for s in seen])[:, None]
     known = np.array([stay.whole for stay in stays], float)[:, None]
     new = _Views.of(seen)
@@ -187,20 +193,21 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     across = share * _across(new.centre, context.sensor)
     like = same_size(high - low, new.extent) & (known > 0) & whole
     pulled = (gain @ (new.centre - (low + high) / 2)[..., None])[..., 0]
-    spread = _spread(stays, seen, context)
-    if spread:
-        some, views = list(spread), [seen[i].centre for i in spread]
-        gains = (gain[some].trace(axis1=1, axis2=2) / 3).tolist()
-        part = [_part(stays[i], seen[i], mean) for i, mean in zip(some, gains, strict=True)]
-        both = (old[some], new.covariance[some])
-        pulled[some] = shares.see(list(spread.values()), context.anchor, views, like[some], both, part)
+    if places:
+        part = _parts(stays, seen, spread, gain)
+        both = old[spread], new.covariance[spread]
+        pulled[spread] = places.see(context.anchor, new.centre[spread], like[spread], both, part)
     averaged = _averaged(low, high, new, like, pulled, (across, share))
     low, high = np.where(like, averaged[0], low), np.where(like, averaged[1], high)
     if not like.all():
         low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
         low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
     covariance = np.where(whole[..., None], _possible((_EYE - gain) @ old), old)
-    hung = _hung(stays, spread, (low + high) / 2, frames, context)
+    hung = _hung(stays, (low + high) / 2, frames, context)
+    if places:
+        places.move((low + high)[spread] / 2)
+        for i, where in zip(spread, places.hung(), strict=True):
+            hung[i] = _Hung(*where)
     boxes, covariances = _in_anchors(hung, high - low, covariance)
     return [
         Stay(
@@ -218,13 +225,14 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     ]
 
 
-def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> dict[int, Places]:
-    """By number of the stay: what each stretch of the way says, where several do or will."""
-    return {
-        i: context.places(stay)
+def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[int]:
+    """Which stays hang on several stretches of the way, or will."""
+    along = {stay.anchor_id: context.along(stay) for stay in stays}
+    return [
+        i
         for i, (stay, s) in enumerate(zip(stays, seen, strict=True))
-        if stay.shares or (_tells(stay, s) and not context.along(stay))
-    }
+        if stay.shares or (not along[stay.anchor_id] and _tells(stay, s))
+    ]
 
 
 def _tells(stay: Stay, seen: Seen) -> bool:
@@ -232,28 +240,22 @@ def _tells(stay: Stay, seen: Seen) -> bool:
     return seen.whole or not stay.whole
 
 
-def _part(stay: Stay, seen: Seen, gain: float) -> float:
-    """For how much of a stay's place a sighting counts that pulls it by ``gain`` on an average."""
-    if seen.whole:
-        return gain
-    return max(1 / (stay.count + 1), _LEAST_GAIN) if _tells(stay, seen) else 0.0
+def _parts(stays: Sequence[Stay], seen: Sequence[Seen], some: Sequence[int], gains: FloatArray) -> FloatArray:
+    """For how much of the places of some stays sightings count; ``gains`` [n, 3, 3]: by what whole ones pull each."""
+    parts = gains[some].trace(axis1=1, axis2=2) / 3
+    for k, (stay, s) in enumerate((stays[i], seen[i]) for i in some):
+        if not s.whole:
+            parts[k] = max(1 / (stay.count + 1), _LEAST_GAIN) if _tells(stay, s) else 0.0
+    return np.asarray(parts)
 
 
 def _hung(
-    stays: Sequence[Stay],
-    spread: Mapping[int, Places],
-    centres: FloatArray,
-    frames: tuple[FloatArray, FloatArray],
-    context: FrameContext,
+    stays: Sequence[Stay], centres: FloatArray, frames: tuple[FloatArray, FloatArray], context: FrameContext
 ) -> list[_Hung]:
     """Where the middles of stays hang that are at these places [n, 3] in the map; ``frames`` of their anchors."""
     rotation, position = frames
     middles = (_transposed(rotation) @ (centres - position)[..., None])[..., 0]
-    hung = [_Hung(context.anchor_of(stay), middle) for stay, middle in zip(stays, middles.tolist(), strict=True)]
-    for i, places in spread.items():
-        places.move(centres[i].tolist())
-        hung[i] = _Hung(places.anchor, *places.shares())
-    return hung
+    return [_Hung(context.anchor_of(stay), middle) for stay, middle in zip(stays, middles.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,19 +296,13 @@ class _Views:
         return _Views(np.array([s.centre for s in seen]), np.array([s.extent for s in seen]), covariances)
 
 
-def _bounds(
-    stays: Sequence[Stay], frames: tuple[FloatArray, FloatArray], context: FrameContext
-) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper corners [n, 3] of stays in the map; ``frames``: rotations and positions of their anchors."""
+def _boxes(stays: Sequence[Stay], frames: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Centres and half sizes [n, 3] of stays in the map; ``frames``: rotations and positions of their anchors."""
     rotation, position = frames
     axes = rotation @ rotation_matrices(np.array([stay.box.pose.orientation for stay in stays]))
     half = (np.abs(axes) @ (np.array([stay.box.extent for stay in stays]) / 2)[..., None])[..., 0]
     local = np.array([stay.box.pose.position for stay in stays])
-    centre = (rotation @ local[..., None])[..., 0] + position
-    for i, stay in enumerate(stays):
-        if stay.shares:
-            centre[i] = context.centre(stay)
-    return centre - half, centre + half
+    return (rotation @ local[..., None])[..., 0] + position, half
 
 
 def same_size(size: FloatArray, seen_size: FloatArray) -> npt.NDArray[np.bool_]:
