@@ -18,7 +18,7 @@ from r4_ros.core.alignments import Alignments
 from r4_ros.core.anchors import is_due, sensor_in_anchor
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import compose, inverse, rotation_angle, rotation_matrix
-from r4_ros.core.model import Anchor, Box, FloatArray, Frame, Pose, Stay
+from r4_ros.core.model import Anchor, Box, FloatArray, Frame, Pose, Stay, Vec3
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory import shares
 from r4_ros.memory.store import AnchorRecord
@@ -212,9 +212,10 @@ class AnchorBook:
                 found += known[i : i + 1] if i >= 0 else []
         return self._anchors[max(found)[1]] if found else None
 
-    def box(self, stay: Stay, own: bool = False) -> Box:
-        """A stay's box in common coordinates; ``own``: in its own map."""
-        return shares.box(stay, (lambda number: self._anchors[number].pose_in_map) if own else self.common_pose)
+    def box(self, stay: Stay, own: bool = False, middle: Vec3 | None = None) -> Box:
+        """A stay's box in common coordinates; ``own``: in its own map; ``middle``: where its centre is, if known."""
+        pose_of = (lambda number: self._anchors[number].pose_in_map) if own else self.common_pose
+        return shares.box(stay, pose_of, middle)
 
     def in_map(self, anchor_id: int, pose: Pose) -> Pose:
         """A pose on an anchor, in its own map."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from r4_ros.core.alignments import Alignments
 from r4_ros.core.geometry import bounds, transform_box, vec3
-from r4_ros.core.model import Box, Float32Array, FloatArray, Pose, Stay
+from r4_ros.core.model import Box, Entry, Float32Array, FloatArray, Pose, Stay, Vec3
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.columns import Columns, Mask, Slots
 from r4_ros.memory.cosines import best
@@ -234,9 +234,23 @@ class Index(Columns):
         """A stay's box in common coordinates."""
         return self.anchors.box(stay)
 
-    def shown_box(self, stay: Stay, own: bool = False) -> Box:
-        """A stay's box in common coordinates (``own``: in its own map), turned as the thing stands where it's known."""
-        return turned(self.anchors.box(stay, own), stay.turned)
+    def shown_box(self, stay: Stay, own: bool = False, middle: Vec3 | None = None) -> Box:
+        """A stay's box in common coordinates (``own``: in its own map), turned as the thing stands where it's known.
+
+        ``middle``: where its centre is, if known.
+        """
+        return turned(self.anchors.box(stay, own, middle), stay.turned)
+
+    def shown_boxes(self, entries: Sequence[Entry], own: bool = False) -> list[Box]:
+        """The boxes of entries that the index knows, likewise, where they are now."""
+        stays = [entry.stays[-1] for entry in entries]
+        spread = [i for i, stay in enumerate(stays) if stay.shares]
+        middles = dict[int, Vec3]()
+        if spread:
+            slots = np.array([self.slots[entries[i].entry_id] for i in spread], np.int64)
+            places = self.own_places(slots)[2] if own else self.entries["centre"][slots]
+            middles = dict(zip(spread, map(vec3, places), strict=True))
+        return [self.shown_box(stay, own, middles.get(i)) for i, stay in enumerate(stays)]
 
 
 def _portions(numbers: Slots) -> Iterator[Slots]:

@@ -12,7 +12,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import compose
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import Frame, Observation, Pose, Stay, Vec3, View, Visibility, observation_id
+from r4_ros.core.model import Frame, Observation, Pose, Vec3, View, Visibility, observation_id
 from r4_ros.memory import happenings, observe, presence
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchoring import AnchorBook, apart, frame_in_anchor
@@ -25,7 +25,7 @@ from r4_ros.memory.one_space import OneSpace
 from r4_ros.memory.revise import held
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission
-from r4_ros.memory.stays import FrameContext, Seen, merged, new_stays, place
+from r4_ros.memory.stays import FrameContext, Seen, Sighted, merged, new_stays, place
 from r4_ros.memory.steadiness import Steadiness
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
 from r4_ros.memory.working import EntryCache, Working
@@ -137,8 +137,8 @@ class Ingest:
                 possible.append(slot)
             else:
                 before = working.get(slot)
-                stay = stays.pop(slot, None) or merged([before.entry.stays[-1]], [s], context)[0]
-                stored, happened = observe.sight(before, s, stay, context, looked.pop(0) if gone[slot] else 0)
+                again = stays.pop(slot, None) or merged([before.entry.stays[-1]], [s], context)[0]
+                stored, happened = observe.sight(before, s, again, context, looked.pop(0) if gone[slot] else 0)
                 if self._said.is_pinned(slot):
                     stored = replace(stored, entry=held(before.entry, stored.entry))
                 if len(stored.entry.presence) > len(before.entry.presence):
@@ -156,7 +156,7 @@ class Ingest:
 
     def _merged_stays(
         self, seen: Sequence[Seen], matched: Sequence[int | None], context: FrameContext, working: Working
-    ) -> dict[int, Stay]:
+    ) -> dict[int, Sighted]:
         """By slot: the entry's last stay with its first sighting in this frame; a merged thing may be seen twice."""
         first: dict[int, Seen] = {}
         for s, slot in zip(seen, matched, strict=True):

@@ -20,7 +20,7 @@ from r4_ros.core.model import (
 from r4_ros.memory import happenings, presence
 from r4_ros.memory.attributes import LATEST, AttributeChange, observe_attribute
 from r4_ros.memory.codec import as_stored
-from r4_ros.memory.stays import FrameContext, Seen, has_moved, new_stays
+from r4_ros.memory.stays import FrameContext, Seen, Sighted, new_stays
 from r4_ros.memory.store import StoredEntry, StoredEvent
 
 _STATIC_COUNT = 10
@@ -59,16 +59,16 @@ def begin(
 
 
 def sight(
-    stored: StoredEntry, seen: Seen, merged: Stay, context: FrameContext, looked_ns: int = 0
+    stored: StoredEntry, seen: Seen, again: Sighted, context: FrameContext, looked_ns: int = 0
 ) -> tuple[StoredEntry, list[StoredEvent]]:
     """The entry after one more sighting, and what happened to it.
 
-    ``merged``: its last stay with this sighting of it, if the thing is still there. ``looked_ns``: when the place where
-    it is seen now was last in view without it, for an entry that was gone (0: never).
+    ``again``: its last stay with this sighting of it. ``looked_ns``: when the place where it is seen now was last in
+    view without it, for an entry that was gone (0: never).
     """
     entry, slot, stamp, o = stored.entry, stored.slot, context.stamp_ns, seen.observation
     present, reopened = presence.seen(entry.presence, stamp, looked_ns)
-    stays, events = _stays_after(stored, seen, merged, present[-1] if reopened else None, context)
+    stays, events = _stays_after(stored, seen, again, present[-1] if reopened else None, context)
     attributes, changes = _attributes_after(entry, o, stamp)
     votes, label, label_embedding = _label_after(entry, o)
     told = bool(o.description) and o.description != entry.description
@@ -125,11 +125,11 @@ def described(stored: StoredEntry, observation: Observation, stamp_ns: int, revi
 
 
 def _stays_after(
-    stored: StoredEntry, seen: Seen, merged: Stay, reopened: Presence | None, context: FrameContext
+    stored: StoredEntry, seen: Seen, again: Sighted, reopened: Presence | None, context: FrameContext
 ) -> tuple[tuple[Stay, ...], list[StoredEvent]]:
     entry, stamp = stored.entry, context.stamp_ns
     stays, stay, last_seen = entry.stays, entry.stays[-1], entry.last_seen
-    elsewhere = has_moved(stay, seen, context)
+    merged, elsewhere = again.stay, again.elsewhere
     gone = entry.presence[-1].end != FOREVER and reopened is None
     late = stamp <= last_seen and (elsewhere or (len(stays) > 1 and stamp < stay.interval.start))
     if gone or late:

@@ -32,6 +32,7 @@ class Placer:
         now = {agent: session.newest_ns for agent, session in newest.items() if session is not None}
         anchors, numbers = self._index.anchors, [stay.anchor_id for stay in stays]
         turns = (anchors.rotations if own else anchors.common_rotations)[numbers]
+        boxes = self._index.shown_boxes(entries, own)
         covariances = rotate_covariances(turns, [stay.position_covariance for stay in stays])
         return [
             PlacedEntry(
@@ -40,7 +41,7 @@ class Placer:
                 revision=entry.revision,
                 map_id=entry.map_id if own else anchors.common_map(stay.anchor_id),
                 label=entry.label,
-                box=self._index.shown_box(stay, own),
+                box=box,
                 position_covariance=covariance,
                 state=state_at(
                     entry.presence, entry.last_seen, now.get(entry.agent_id, entry.last_seen), self._in_view_s
@@ -54,7 +55,7 @@ class Placer:
                 description=entry.description,
                 attributes=current_attributes(entry.attributes),
             )
-            for entry, stay, covariance in zip(entries, stays, covariances, strict=True)
+            for entry, stay, box, covariance in zip(entries, stays, boxes, covariances, strict=True)
         ]
 
     def near(self, here: TrailPoint, limit: int, cache: EntryCache, common: bool = False) -> list[PlacedEntry]:

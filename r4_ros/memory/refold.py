@@ -61,8 +61,8 @@ class Refolder:
         events = {e.event.event_id: e for e in happened}
         for row in rows[1:]:
             seen, context = self.seen(row), self.context(row, entry, revision)
-            stay = merged([stored.entry.stays[-1]], [seen], context)[0]
-            stored, happened = observe.sight(stored, seen, stay, context)
+            [again] = merged([stored.entry.stays[-1]], [seen], context)
+            stored, happened = observe.sight(stored, seen, again, context)
             events |= {e.event.event_id: e for e in happened}
         return stored.entry, list(events.values())
 

@@ -45,10 +45,12 @@ def centre(stay: Stay, pose_of: PoseOf) -> Vec3:
     return x, y, z
 
 
-def box(stay: Stay, pose_of: PoseOf) -> Box:
-    """A stay's box, with its anchors at these poses."""
+def box(stay: Stay, pose_of: PoseOf, middle: Vec3 | None = None) -> Box:
+    """A stay's box, with its anchors at these poses; ``middle``: what is its ``centre`` then, where that is known."""
     placed = compose(pose_of(stay.anchor_id), stay.box.pose)
-    return Box(Pose(centre(stay, pose_of), placed.orientation) if stay.shares else placed, stay.box.extent)
+    if stay.shares:
+        placed = Pose(middle or centre(stay, pose_of), placed.orientation)
+    return Box(placed, stay.box.extent)
 
 
 def hung_on(stays: Sequence[Stay], anchor_of: AnchorOf) -> list[Anchor]:
@@ -257,8 +259,10 @@ class ShareColumns(Table):
         weight = self["weight"][blocks].astype(float)
         points = self["position"][blocks].astype(float).reshape(-1, 3)
         places = place(self["anchor"][blocks].ravel(), points).reshape(-1, MOST, 3)
-        left = 1 - weight.sum(axis=1, keepdims=True)
-        return np.asarray(left * own + np.einsum("nk,nkj->nj", weight, places))
+        middle = (1 - weight.sum(axis=1, keepdims=True)) * own
+        for k in range(MOST):
+            middle += weight[:, k, None] * places[:, k]
+        return np.asarray(middle)
 
     def on(self, anchors: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which blocks have a share on some of the anchors, a mask by number."""

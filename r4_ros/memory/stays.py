@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -37,11 +36,10 @@ from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory import shares
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.codec import single
+from r4_ros.memory.covariances import possible, singles, squares, transposed, usable
 from r4_ros.memory.shares import Places
 from r4_ros.memory.turns import Turn, around, averaged, kept, normal, turns_of
 
-_UNKNOWN_VARIANCE = 0.05**2
-_LEAST_VARIANCE = 0.01**2
 _LEAST_GAIN = 0.05
 _GROWTH = 0.5
 _SAME_SIZE = 0.25
@@ -141,12 +139,17 @@ def reach(config: MemoryConfig, extent: float) -> float:
 
 def has_moved(stay: Stay, seen: Seen, context: FrameContext) -> bool:
     """Whether a sighting is too far off for the thing to be where it stayed."""
-    box, centre = stay.box, context.centre(stay)
-    limit = max(context.config.moved_m, reach(context.config, max(*box.extent, *seen.extent)))
+    return _is_elsewhere(stay, seen, context.centre(stay), context.config)
+
+
+def _is_elsewhere(stay: Stay, seen: Seen, centre: Vec3, config: MemoryConfig) -> bool:
+    """The same of a stay that is there in the map."""
+    box = stay.box
+    limit = max(config.moved_m, reach(config, max(*box.extent, *seen.extent)))
     if math.dist(centre, seen.centre) <= limit:
         return False
     offset = np.abs(np.subtract(centre, seen.centre))
-    slack = context.config.epsilon_min_m  # parts of one flat thing (windows, pictures) rarely overlap to the centimetre
+    slack = config.epsilon_min_m  # parts of one flat thing (windows, pictures) rarely overlap to the centimetre
     touching = bool((offset <= np.add(box.extent, seen.extent) / 2 + slack).all())
     return not touching or (seen.whole and stay.whole > 0)  # of parts, the middle isn't the thing's
 
@@ -157,7 +160,7 @@ def new_stays(seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
         return []
     back = inverse(context.anchor.pose_in_map)
     turn = rotation_matrix(back.orientation)
-    covariances = _singles(turn @ _usable(_squares([s.covariance for s in seen])) @ turn.T)
+    covariances = singles(turn @ usable(squares([s.covariance for s in seen])) @ turn.T)
     return [
         Stay(
             interval=Interval(context.stamp_ns, FOREVER),
@@ -173,7 +176,15 @@ def new_stays(seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
     ]
 
 
-def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
+@dataclass(frozen=True, slots=True)
+class Sighted:
+    """A stay with one more sighting of it; and whether that is too far off for the thing to be where it stayed."""
+
+    stay: Stay
+    elsewhere: bool
+
+
+def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[Sighted]:
     """Stays, each with one more sighting of it."""
     if not stays:
         return []
@@ -187,7 +198,7 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     whole = np.array([s.whole for s in seen])[:, None]
     known = np.array([stay.whole for stay in stays], float)[:, None]
     new = _Views.of(seen)
-    old = frames[0] @ _squares([stay.position_covariance for stay in stays]) @ _transposed(frames[0])
+    old = frames[0] @ squares([stay.position_covariance for stay in stays]) @ transposed(frames[0])
     gain = old @ np.linalg.inv(old + new.covariance)
     share = np.maximum(1 / (known + 1), _LEAST_GAIN)
     across = share * _across(new.centre, context.sensor)
@@ -202,27 +213,33 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     if not like.all():
         low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
         low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
-    covariance = np.where(whole[..., None], _possible((_EYE - gain) @ old), old)
+    covariance = np.where(whole[..., None], possible((_EYE - gain) @ old), old)
     hung = _hung(stays, (low + high) / 2, frames, context)
     if places:
         places.move((low + high)[spread] / 2)
         for i, where in zip(spread, places.hung(), strict=True):
             hung[i] = _Hung(*where)
     boxes, covariances = _in_anchors(hung, high - low, covariance)
-    return [
-        Stay(
-            stay.interval,
-            h.anchor.anchor_id,
-            box,
-            covariance,
-            stay.count + 1,
-            stay.whole + int(s.whole),
-            stay.revision,
-            _turned(stay, s, box, context),
-            h.shares,
-        )
-        for stay, h, s, box, covariance in zip(stays, hung, seen, boxes, covariances, strict=True)
-    ]
+    rows = zip(stays, seen, centre.tolist(), hung, boxes, covariances, strict=True)
+    return [_sighted(stay, s, middle, h, box, known, context) for stay, s, middle, h, box, known in rows]
+
+
+def _sighted(
+    stay: Stay, seen: Seen, centre: Vec3, hung: _Hung, box: Box, covariance: Matrix3, context: FrameContext
+) -> Sighted:
+    """A stay that was there in the map, with one more sighting, after which it hangs there with that box."""
+    after = Stay(
+        stay.interval,
+        hung.anchor.anchor_id,
+        box,
+        covariance,
+        stay.count + 1,
+        stay.whole + int(seen.whole),
+        stay.revision,
+        _turned(stay, seen, box, context),
+        hung.shares,
+    )
+    return Sighted(after, _is_elsewhere(stay, seen, centre, context.config))
 
 
 def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[int]:
@@ -254,7 +271,7 @@ def _hung(
 ) -> list[_Hung]:
     """Where the middles of stays hang that are at these places [n, 3] in the map; ``frames`` of their anchors."""
     rotation, position = frames
-    middles = (_transposed(rotation) @ (centres - position)[..., None])[..., 0]
+    middles = (transposed(rotation) @ (centres - position)[..., None])[..., 0]
     return [_Hung(context.anchor_of(stay), middle) for stay, middle in zip(stays, middles.tolist(), strict=True)]
 
 
@@ -292,7 +309,7 @@ class _Views:
 
     @staticmethod
     def of(seen: Sequence[Seen]) -> _Views:
-        covariances = _usable(_squares([s.covariance for s in seen]))
+        covariances = usable(squares([s.covariance for s in seen]))
         return _Views(np.array([s.centre for s in seen]), np.array([s.extent for s in seen]), covariances)
 
 
@@ -357,20 +374,6 @@ def _across(centres: FloatArray, sensor: Vec3) -> FloatArray:
     return np.asarray(np.maximum(1 - 2 * along2, 0))
 
 
-def _squares(covariances: Sequence[Matrix3]) -> FloatArray:
-    return np.array(covariances, float).reshape(-1, 3, 3)
-
-
-def _transposed(matrices: FloatArray) -> FloatArray:
-    return np.swapaxes(matrices, 1, 2)
-
-
-def _singles(covariances: FloatArray) -> list[Matrix3]:
-    """Symmetric, with the numbers rounded to what float32 can say, as ``single`` does."""
-    symmetric = ((covariances + _transposed(covariances)) / 2).astype(np.float32).reshape(-1, 9)
-    return cast(list[Matrix3], list(map(tuple, symmetric.tolist())))
-
-
 def _in_anchors(hung: Sequence[_Hung], extents: FloatArray, covariances: FloatArray) -> tuple[list[Box], list[Matrix3]]:
     """Boxes along the map's axes, and covariances in the map, in the frames of anchors; numbers rounded likewise."""
     turns = {h.anchor.anchor_id: quat_conjugate(h.anchor.pose_in_map.orientation) for h in hung}
@@ -378,18 +381,4 @@ def _in_anchors(hung: Sequence[_Hung], extents: FloatArray, covariances: FloatAr
     back = rotation_matrices(quaternions)
     x, q, e = (np.asarray(part, np.float32).tolist() for part in ([h.middle for h in hung], quaternions, extents))
     boxes = [Box(Pose(tuple(a), tuple(b)), tuple(c)) for a, b, c in zip(x, q, e, strict=True)]
-    return boxes, _singles(back @ covariances @ _transposed(back))
-
-
-def _possible(covariances: FloatArray) -> FloatArray:
-    """Symmetric, and no variance below a square centimetre: a place is never known better."""
-    symmetric = (covariances + _transposed(covariances)) / 2
-    variances = np.einsum("nii->ni", symmetric)  # a view
-    np.maximum(variances, _LEAST_VARIANCE, out=variances)
-    return np.asarray(symmetric)
-
-
-def _usable(covariances: FloatArray) -> FloatArray:
-    """Possible ones; where nothing is given, that of an unknown place."""
-    given = covariances.any(axis=(1, 2), keepdims=True)
-    return _possible(np.where(given, covariances, _EYE * _UNKNOWN_VARIANCE))
+    return boxes, singles(back @ covariances @ transposed(back))

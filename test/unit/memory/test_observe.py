@@ -62,8 +62,8 @@ def seen_again(observation: Observation, stamp_ns: int = 2 * NS_PER_S) -> Entry:
     book = AnchorBook(MemoryConfig(), [AnchorRecord("front", anchor)])
     context = FrameContext("a", 3, 0, "hall", stamp_ns, 8, anchor, (0.0, 0.0, 0.5), book, MemoryConfig())
     [seen] = place([observation], IDENTITY)
-    [stay] = merged([ENTRY.stays[-1]], [seen], context)
-    after, events = sight(StoredEntry(0, ENTRY), seen, stay, context)
+    [again] = merged([ENTRY.stays[-1]], [seen], context)
+    after, events = sight(StoredEntry(0, ENTRY), seen, again, context)
     assert not events
     return after.entry
 
