@@ -117,7 +117,7 @@ def test_a_robots_memory_goes_by_the_clock_also_long_after_its_last_frame(
 
 
 def test_the_same_frame_again_is_acknowledged_and_changes_nothing(memory: MemoryNode, sender: Sender) -> None:
-    first, again = sender.send(frame(1), frame(1))
+    [first], [again] = sender.send(frame(1)), sender.send(frame(1))
     assert (again.outcome.code, again.revision) == (0, first.revision)
     assert memory.counts["observations"] == 1
 
@@ -278,7 +278,7 @@ def test_what_a_correction_merged_is_removed_from_copies_too(
 ) -> None:
     deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
     astray = compose(SHIFT, LOOKING_AHEAD)
-    sender.send(frame(1), frame(2), *(replace(frame(i), sensor_in_map=astray) for i in (3, 4)))
+    sender.send(frame(1), frame(2), *(replace(frame(i), sensor_in_map=astray) for i in (13, 14)))
     first, second = memory.library.entries()
     publisher = graph.node.create_publisher(msg.AnchorCorrection, "memory/anchor_correction", qos.EVENTS)
     until(publisher.get_subscription_count)
