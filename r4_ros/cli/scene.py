@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
 from r4_ros.core.geometry import corners, yaw_of
 from r4_ros.core.model import Box, EntryState, Event, EventKind, Evidence, PlacedEntry, Region, TrailPoint
 
@@ -150,24 +153,13 @@ def _area(bounds: tuple[float, float, float, float]) -> float:
 
 
 def footprint(box: Box) -> tuple[Point, ...]:
-    """Outline of a box from above: the convex hull of its corners, counter-clockwise (monotone chain)."""
-    points = sorted({(round(float(x), 9), round(float(y), 9)) for x, y, _ in corners(box)})
-    if len(points) < 3:
-        return tuple(points)
-    return (*_half_hull(points), *_half_hull(points[::-1]))
-
-
-def _half_hull(points: Sequence[Point]) -> list[Point]:
-    hull: list[Point] = []
-    for p in points:
-        while len(hull) >= 2 and _turn(hull[-2], hull[-1], p) <= 1e-8:
-            hull.pop()
-        hull.append(p)
-    return hull[:-1]
-
-
-def _turn(a: Point, b: Point, c: Point) -> float:
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    """Outline of a box from above: the convex hull of its corners, counter-clockwise."""
+    points = corners(box)[:, :2]
+    try:
+        points = points[ConvexHull(points).vertices]
+    except QhullError:  # a point, or a line
+        points = np.unique(points, axis=0)
+    return tuple((x, y) for x, y in points.tolist())
 
 
 def _thing(entry: PlacedEntry | Evidence, old_place: Point | None) -> Thing:

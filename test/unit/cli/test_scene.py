@@ -63,6 +63,16 @@ def test_a_footprint_is_convex_and_holds_the_corners(yaw: float, pitch: float, l
     assert inside_polygon(outline, [(1.0, 2.0)]).all()
 
 
+@pytest.mark.parametrize(
+    "extent", [(0.5801811218261719, 0.5000178217887878, 0.87), (1.4858741760253906, 0.32517090439, 0.6)]
+)
+def test_a_box_turned_by_less_than_single_precision_has_four_sides(extent: tuple[float, float, float]) -> None:
+    turn = (1.7888880739973883e-08, -3.1784122605739624e-10, 5.754422455203617e-10, 0.9999999999999999)
+    outline = footprint(Box(Pose((9.98272582340768, 0.4927581075051996, 0.45), turn), extent))
+    area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(outline, outline[1:] + outline[:1], strict=True)) / 2
+    assert area == pytest.approx(extent[0] * extent[1], rel=1e-6)
+
+
 def test_a_box_without_extent_is_a_point() -> None:
     assert footprint(Box(Pose((1.0, 2.0, 0.0)), (0.0, 0.0, 0.0))) == ((1.0, 2.0),)
 
