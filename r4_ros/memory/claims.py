@@ -82,7 +82,10 @@ def _claim(name: str, value: AttributeValue, entry: Entry, holds: bool) -> Claim
 
 
 def presence_of(said: Sequence[Said], is_gone: bool) -> tuple[Claim, ...]:
-    """Who saw it there, and who found it gone, at about the same time. ``is_gone``: what holds."""
+    """Who saw it there, and who found it gone, at about the same time. ``is_gone``: what holds.
+
+    What was there before it was found gone has left: no disagreement, but for looks at the same time.
+    """
     gone = [s for s in said if s.gone_ns >= s.last_seen]
     there = [s for s in said if s.gone_ns < s.last_seen]
     there += [s for s in gone if s.found_by and s.found_by != s.entry.agent_id]  # its own robot knows nothing of it
@@ -92,7 +95,9 @@ def presence_of(said: Sequence[Said], is_gone: bool) -> tuple[Claim, ...]:
     finder = missed.found_by or missed.entry.agent_id
     seen = max((s for s in there if s.entry.agent_id != finder), key=lambda s: s.last_seen, default=None)
     own = max((s.last_seen for s in said if s.entry.agent_id == finder), default=-1)
-    if seen is None or abs(missed.gone_ns - seen.last_seen) > STILL_NS or own >= seen.last_seen:
+    if seen is None or own >= seen.last_seen:
+        return ()
+    if not missed.gone_ns - SAME_TIME_NS <= seen.last_seen <= missed.gone_ns + STILL_NS:
         return ()
     entry = missed.entry
     absent = Claim(PRESENCE, GONE, finder, entry.entry_id, missed.gone_ns, Visibility.ABSENT, is_gone)

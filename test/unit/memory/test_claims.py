@@ -103,6 +103,15 @@ def test_another_robots_thing_that_one_found_gone(memory: Any, pair: Any, thing:
     assert [c[:2] for c in said(memory, "presence")] == [("r2", "gone"), ("r1", "there")]
 
 
+def test_what_was_found_gone_a_minute_after_another_robot_saw_it_has_left(memory: Any, pair: Any, thing: Any) -> None:
+    first, second = pair
+    memory.ingest(first.frame(100, thing("door", (2, 0, 1.0))))
+    theirs = next(e.entry_id for e in memory.entries())
+    for t in (160, 161, 162):
+        memory.ingest(second.absent(t, theirs))
+    assert said(memory, "presence") == []
+
+
 def test_places_apart_are_told(memory: Any, pair: Any, thing: Any) -> None:
     first, second = pair
     door = thing("door", (2, 0, 1.0)).seen(track_id="7")
