@@ -46,7 +46,7 @@ from r4_ros.reasoner.sketch import (
     imagined_spans,
     subject,
 )
-from r4_ros.reasoner.target import beside, find_target, shown_on
+from r4_ros.reasoner.target import PERSONAL, PRONOUNS, beside, find_target, shown_on
 
 PAIRED = (Form.COMPARE, Form.CHOOSE, Form.ORDER, Form.DISTANCE)
 """Forms that take a second thing up themselves."""
@@ -354,7 +354,7 @@ def _clause_event(sketch: Sketch, mention: temporal.Mention) -> EventKey | None:
         if reference.kind != "step":
             return None
         step = reference.step
-    elif not {"it", "they", "that", "this"} & set(sketch.reading.lowers[mention.clause : mention.end]):
+    elif not (PRONOUNS | PERSONAL) & set(sketch.reading.lowers[mention.clause : mention.end]):
         return None
     kinds = (mention.happened,) if mention.happened and not mention.seen else ()
     return EventKey(kinds=kinds, step=step, seen=mention.seen)

@@ -16,6 +16,7 @@ from r4_ros.reasoner.tokens import NOUN_TAGS
 
 LEADING = frozenset("take guide lead navigate escort drive walk show".split())
 PRONOUNS = frozenset("it they them that those".split())
+PERSONAL = frozenset("he she his her him this these".split())
 EXPLETIVE = frozenset(
     "usual normal typical common possible safe ok okay easy true likely necessary allowed fine better".split()
 )
@@ -286,7 +287,7 @@ def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     reading, ask = sketch.reading, sketch.ask
     pronouns = set(reading.lowers[ask.start : sketch.end]) & PRONOUNS
     whose = reading.lowers[ask.start : ask.start + 1] == ("whose",)
-    personal = set(reading.lowers[ask.start : sketch.end]) & {"he", "she", "his", "her", "this", "these", "him"}
+    personal = set(reading.lowers[ask.start : sketch.end]) & PERSONAL
     fronted = (
         reading.lowers[ask.start - 1 : ask.start] == (",",) and ask.form is Form.COUNT
     )  # 'the eggs, how many are left'

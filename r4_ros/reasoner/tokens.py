@@ -179,7 +179,8 @@ def _ends_as_verb(tokens: tuple[Word, ...], do: int, k: int, closes: int) -> boo
 
 def _swallowed_verb(tokens: tuple[Word, ...]) -> int:
     """'did the pillow move': behind do, its verb was taken for a noun of the subject; -1: there is a verb."""
-    do = next((w.i for w in tokens if w.lower in DOING and w.i + 2 < len(tokens)), -1)
+    does = (w.i for w in tokens if w.lower in DOING and (not w.i or w.tag not in NOUN_TAGS))  # no trash can
+    do = next((i for i in does if i + 2 < len(tokens)), -1)
     if do < 0 or tokens[do + 1].tag in ("PRP", "EX"):
         return -1
     end = do + 1

@@ -81,9 +81,10 @@ def test_of_what_only_a_face_was_seen_faces_are_compared(ask: Ask, home: Any, ma
     assert ask("is the box bigger than the washing machine").value == "yes"
 
 
-def test_it_is_the_one_of_that_colour_when_it_was_first_seen(ask: Ask, home: Any, make: Any) -> None:
+@pytest.mark.parametrize("pronoun", ["it", "them", "him"])
+def test_it_is_the_one_of_that_colour_when_it_was_first_seen(ask: Ask, home: Any, make: Any, pronoun: str) -> None:
     home.entries.append(make("late", "cup", (2.4, 1.8, 0.81), (0.1, 0.1, 0.1), color="yellow", first=30))
-    answer = ask("where was the yellow cup when you first saw it")
+    answer = ask(f"where was the yellow cup when you first saw {pronoun}")
     assert answer.verdict is Verdict.ANSWERED and answer.evidence[0].entry_id == "late", answer.text
 
 
