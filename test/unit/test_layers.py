@@ -27,7 +27,7 @@ QUESTIONS = (
     "Is there a yellow teapot on the book?",
     "Where was the green cup on the book 2 seconds ago?",
 )
-REFLECTIVE, LOGGED = {"lesson", "lesson_change"}, {"task", "feedback", "learnt"}
+REFLECTIVE, LOGGED = {"lesson", "lesson_change", "copied"}, {"task", "feedback", "learnt"}
 
 
 class Clock:
