@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from r4_ros.core.model import Embedding, Interval, Visibility
-from r4_ros.memory.codec import dump, unpack_pose, unpack_vector
+from r4_ros.core.model import Interval, Visibility
+from r4_ros.memory.codec import dump, unpack_pose
 from r4_ros.memory.division_records import Division, KeptSighting
 from r4_ros.memory.sql import Database
 from r4_ros.memory.sql_rows import EVENT, VOID, event_row, observation_of
+from r4_ros.memory.sql_vectors import vectors_of
 
 _SIGHTINGS = """SELECT f.frame_id, session, stamp_ns, anchor_id, sensor_in_anchor, slot, idx, label, box, covariance,
     visibility, confidence, track_id, description, attributes, image
@@ -28,12 +29,7 @@ class DivisionTable:
         """The last ``limit`` kept sightings in the interval that were given to these slots, in the order they came."""
         sql = _SIGHTINGS.format(", ".join(str(int(slot)) for slot in slots))
         rows = self._file.execute(sql, (agent_id, interval.start, interval.end, int(Visibility.ABSENT), limit))
-        vectors: dict[str, Embedding | None] = {}
-        for text in {text for row in rows for text in (row[7], row[13]) if text}:
-            found = self._file.execute(
-                "SELECT model, data FROM vector WHERE text = ? ORDER BY vector_no DESC LIMIT 1", (text,)
-            )
-            vectors[text] = Embedding(found[0][0], unpack_vector(found[0][1])) if found else None
+        vectors = vectors_of(self._file, sorted({text for row in rows for text in (row[7], row[13]) if text}))
         return [
             KeptSighting(
                 row[0], row[1], row[2], row[3], unpack_pose(row[4]), row[5], observation_of(row[6:], vectors.get)
