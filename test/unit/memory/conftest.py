@@ -192,3 +192,29 @@ def memory(open_memory: MakeLibrary) -> Library:
 
 def feed(library: Library, frames: Any) -> list[Receipt]:
     return [library.ingest(frame) for frame in frames]
+
+
+@pytest.fixture
+def fleet(postgres_server: Any) -> Iterator[Any]:
+    """A map server on PostgreSQL with two robots' roles."""
+    from fleet import Fleet  # needs psycopg, as the tests that ask for it do
+
+    made = Fleet(postgres_server, "r1", "r2")
+    yield made
+    made.library.close()
+
+
+@pytest.fixture
+def synced(fleet: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Makes robots with files of their own, in step with the map server."""
+    from fleet import Robot
+
+    made: list[Robot] = []
+
+    def make(name: str = "r1", **config: Any) -> Robot:
+        made.append(Robot(tmp_path / f"{name}.db", name, fleet, **config))
+        return made[-1]
+
+    yield make
+    for robot in made:
+        robot.close()

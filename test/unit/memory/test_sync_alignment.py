@@ -18,19 +18,11 @@ from r4_ros.core.alignments import Alignment
 from r4_ros.core.geometry import compose, inverse, quat_from_yaw
 from r4_ros.core.model import NS_PER_S as S
 from r4_ros.core.model import Pose, Query
-from r4_ros.evaluation.postgres_server import Server
 from r4_ros.memory.alignable import MAP_SERVER
 from r4_ros.memory.library import Library
 from r4_ros.memory.transfer import export_lines
 
 QUARTER = Pose((4.0, -2.0, 0.5), quat_from_yaw(math.pi / 2))
-
-
-@pytest.fixture
-def fleet(postgres_server: Server) -> Iterator[Fleet]:
-    made = Fleet(postgres_server, "r1", "r2")
-    yield made
-    made.library.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import itertools
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,26 +34,6 @@ from r4_ros.memory.transfer import Importer, export_lines
 
 S = 1_000_000_000
 MakeRobot = Callable[..., Robot]
-
-
-@pytest.fixture
-def fleet(postgres_server: Server) -> Iterator[Fleet]:
-    made = Fleet(postgres_server, "r1", "r2")
-    yield made
-    made.library.close()
-
-
-@pytest.fixture
-def synced(fleet: Fleet, tmp_path: Path) -> Iterator[MakeRobot]:
-    made: list[Robot] = []
-
-    def make(name: str = "r1", **config: Any) -> Robot:
-        made.append(Robot(tmp_path / f"{name}.db", name, fleet, **config))
-        return made[-1]
-
-    yield make
-    for robot in made:
-        robot.close()
 
 
 @pytest.mark.parametrize("offset_s", [-3.0, 0.4, 3.0])
