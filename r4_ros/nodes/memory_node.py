@@ -295,12 +295,12 @@ class MemoryNode(Aligning, Syncing):
         """What 'now' means where a query doesn't say: the clock that the memory's stamps run on.
 
         For a robot's memory that is the node's clock, however long ago it last saw something; a recording's or a
-        simulator's, opened later, has ended at its newest stamp.
+        simulator's, opened later, has ended at its newest stamp, and also where its /clock hasn't arrived yet.
         """
         clock_ns = self._clock_ns()
         if not newest_ns or (self.library.live and not self._sim_time):
             return clock_ns
-        return clock_ns if abs(clock_ns - newest_ns) < CLOCKS_AGREE_NS else newest_ns
+        return clock_ns if 0 <= clock_ns - newest_ns < CLOCKS_AGREE_NS else newest_ns
 
     @property
     def _sim_time(self) -> bool:

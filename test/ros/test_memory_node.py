@@ -116,6 +116,16 @@ def test_a_robots_memory_goes_by_the_clock_also_long_after_its_last_frame(
         assert again.live, "known after a restart too"
 
 
+def test_simulated_time_that_has_not_arrived_hides_nothing(graph: Any, until: Any, tmp_path: Path) -> None:
+    options = {"db": str(tmp_path / "r4.db"), "agent_id": "robot", "embedder": "none", "use_sim_time": True}
+    node = graph.active(graph.make(MemoryNode, **options))
+    Sender(graph, until).send(frame(1))
+    assert node.get_clock().now().nanoseconds == 0, "nobody publishes /clock"
+    found = RemoteMemory(graph.node.create_client(srv.Retrieve, "memory/retrieve")).retrieve(m.Query(labels=("cup",)))
+    assert found.now_ns == 1001 * SECOND
+    assert [e.label for e in found.entries] == ["cup"]
+
+
 def test_the_same_frame_again_is_acknowledged_and_changes_nothing(memory: MemoryNode, sender: Sender) -> None:
     [first], [again] = sender.send(frame(1)), sender.send(frame(1))
     assert (again.outcome.code, again.revision) == (0, first.revision)
