@@ -16,7 +16,7 @@ import typer
 from r4_ros.cli.database import Db
 
 if TYPE_CHECKING:
-    from r4_ros.memory.inbox import WorkedIn
+    from r4_ros.memory.inbox import Inbox
     from r4_ros.memory.library import Library
     from r4_ros.memory.synchronizer import Synchronizer, SyncState
 
@@ -149,7 +149,7 @@ def inbox(db: Db, once: Once = False, as_json: AsJson = False) -> None:
     counts = {"batches": 0, "frames": 0, "observations": 0, "refused": 0}
     worker = Inbox(lambda: opened[-1], anew)
     try:
-        _work(worker.work, counts, once)
+        _work(worker, counts, once)
     except KeyboardInterrupt:
         pass
     finally:
@@ -157,13 +157,13 @@ def inbox(db: Db, once: Once = False, as_json: AsJson = False) -> None:
     print(json.dumps(counts)) if as_json else typer.echo(", ".join(f"{n} {name}" for name, n in counts.items()))
 
 
-def _work(work: Callable[[], WorkedIn | None], counts: dict[str, int], once: bool) -> None:
+def _work(worker: Inbox, counts: dict[str, int], once: bool) -> None:
     """Until nothing waits (``once``), or for ever; a server that is away is tried again."""
     from r4_ros.core.errors import StoreError
 
     while True:
         try:
-            done = work()
+            done = worker.work()
         except StoreError as error:
             if once:
                 raise
@@ -174,7 +174,7 @@ def _work(work: Callable[[], WorkedIn | None], counts: dict[str, int], once: boo
             counts["frames"] += done.frames
             counts["observations"] += done.observations
             counts["refused"] += done.refused
-        elif once:
+        elif once and not worker.held_s:
             return
         else:
             time.sleep(_PERIOD_S / 10)

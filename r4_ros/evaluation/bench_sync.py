@@ -48,7 +48,7 @@ def bench_sync(observations: int, things: int, live_frames: int, say: Callable[[
         count = observations // _FRAME
         for frame in _day(walk, count):
             robot.ingest(frame)
-        inbox = Inbox(lambda: central, lambda: central)
+        inbox = Inbox(lambda: central, lambda: central, MemoryConfig(agent_rate_hz=0.0))
         say("catching up")
         up = _caught_up(robot, inbox, _config(url, 0), server)
         say("another robot hears of it")

@@ -13,6 +13,8 @@ HEAD_BYTES = 4096
 """The most that a head takes, with its length."""
 RECORD_BYTES = 64 << 20
 """Larger than this no batch unpacks."""
+RECORDS = 1000
+"""A batch has no more than these, without vectors."""
 _LEVEL = 3
 _LENGTH = struct.Struct("<I")
 _VERSION = 1

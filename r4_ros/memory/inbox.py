@@ -1,12 +1,14 @@
 """The map server's side: batches that robots put into the inbox are worked in, as if they had come by topic.
 
 A batch, the note of how far its robot came, and its leaving the inbox are one transaction, so that it is worked in once
-whatever is killed meanwhile. Agents take turns.
+whatever is killed meanwhile. Agents take turns by batches; what is beyond an agent's rate waits in the inbox, and its
+robot, which sends no more while much waits there, keeps the rest in its file.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,8 +17,8 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError, StoreOutdated
 from r4_ros.core.model import Embedding
 from r4_ros.memory import envelope, interchange_read
-from r4_ros.memory.envelope import Told
-from r4_ros.memory.frame_limits import check_size
+from r4_ros.memory.envelope import RECORDS, Told
+from r4_ros.memory.frame_limits import Credit, check_size
 from r4_ros.memory.interchange import Json
 from r4_ros.memory.library import Library
 from r4_ros.memory.postgres_sync import CHANNEL_DONE
@@ -25,7 +27,7 @@ from r4_ros.memory.transfer import Importer
 
 KINDS = ("embedding", "frame", "episode", "coverage", "correction", "path")
 """Of docs/interchange.md, what a robot may tell."""
-_TURN = "SELECT agent_id FROM inbox WHERE agent_id > ? ORDER BY agent_id LIMIT 1"
+_WAITING = "SELECT DISTINCT agent_id FROM inbox ORDER BY agent_id"
 _NEXT = "SELECT inbox_no, agent_id, writer, sequence, content FROM inbox WHERE agent_id = ? ORDER BY inbox_no LIMIT 1"
 _STATE = "SELECT sequence, told FROM synced WHERE agent_id = ? AND writer = ?"
 _DONE = """INSERT INTO synced(agent_id, writer, sequence, told, offset_ns, round_ns, frames, observations, refused,
@@ -36,7 +38,6 @@ _DONE = """INSERT INTO synced(agent_id, writer, sequence, told, offset_ns, round
 _OURS = "SELECT ours FROM synced_correction WHERE agent_id = ? AND writer = ? AND theirs = ?"
 _NUMBERED = """INSERT INTO synced_correction VALUES (?, ?, ?, ?)
     ON CONFLICT(agent_id, writer, theirs) DO UPDATE SET ours = excluded.ours"""
-
 
 _MOST_KNOWN = 20_000
 """Vectors of texts that are remembered."""
@@ -57,18 +58,26 @@ class WorkedIn:
 class Inbox:
     """Works batches in, one at a time. ``library``: the map server's memory; ``anew`` opens it as it is stored.
 
-    ``config``: how large a frame may be.
+    ``config``: how large a frame may be, and how many records of an agent are worked in a second, on average.
+    ``held_s``: after the last look, for how long all that waits is beyond its agents' rates (0: nothing is held).
+    ``monotonic`` is for tests.
     """
 
     def __init__(
-        self, library: Callable[[], Library], anew: Callable[[], Library], config: MemoryConfig | None = None
+        self,
+        library: Callable[[], Library],
+        anew: Callable[[], Library],
+        config: MemoryConfig | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._library, self._anew, self._config = library, anew, config or MemoryConfig()
+        self._monotonic, self.held_s = monotonic, 0.0
+        self._credits: dict[str, Credit] = {}
         self._last, self._spoilt = "", False
         self._meanings: dict[str, Embedding] = {}
 
     def work(self) -> WorkedIn | None:
-        """Work in the batch whose turn it is; None: none waits. Raises StoreError; then it is tried again."""
+        """Work in the batch whose turn it is; None: none may be now. Raises StoreError; then it is tried again."""
         if self._spoilt:
             self._anew()
             self._spoilt = False
@@ -95,12 +104,21 @@ class Inbox:
 
     def _next(self, library: Library) -> Row | None:
         file = library.store.file
-        turn = file.execute(_TURN, (self._last,)) or file.execute(_TURN, ("",))
-        if not turn:
+        agents = [row[0] for row in file.execute(_WAITING)]
+        turns = sorted(agents, key=lambda agent: (agent <= self._last, agent))
+        waits = {agent: self._credit(agent).wait_s() for agent in turns}
+        free = [agent for agent in turns if not waits[agent]]
+        self.held_s = 0.0 if free else min(waits.values(), default=0.0)
+        if not free:
             return None
-        self._last = turn[0][0]
+        self._last = free[0]
         rows = file.execute(_NEXT, (self._last,))
         return rows[0] if rows else None
+
+    def _credit(self, agent: str) -> Credit:
+        if agent not in self._credits:
+            self._credits[agent] = Credit(self._config.agent_rate_hz, self._monotonic)
+        return self._credits[agent]
 
     def _worked(self, library: Library, row: Row, together: bool) -> WorkedIn:
         number, agent, writer, sequence, content = row
@@ -119,6 +137,7 @@ class Inbox:
                     file.execute(_DONE, (agent, writer, sequence, told.to_text(), 0, 0, 0, 0, 1, str(error)))
                 file.execute("DELETE FROM inbox WHERE inbox_no = ?", (number,))
                 file.execute("SELECT pg_notify(?, ?)", (CHANNEL_DONE, agent))
+            self._credit(agent).spend(1)
             return WorkedIn(agent, sequence, refused=1, problem=str(error))
         importer = BatchImporter(library, agent, writer, together, self._config)
         importer.take_meanings(lines, self._meanings)
@@ -135,6 +154,7 @@ class Inbox:
             file.execute(_DONE, (agent, writer, sequence, head.told.to_text(), *clock, *counts, problem))
             file.execute("DELETE FROM inbox WHERE inbox_no = ?", (number,))
             file.execute("SELECT pg_notify(?, ?)", (CHANNEL_DONE, agent))
+        self._credit(agent).spend(importer.records)
         return WorkedIn(agent, sequence, *counts, problem)
 
 
@@ -149,6 +169,7 @@ class BatchImporter(Importer):
         self._config = config
         self._agent, self._writer, self._store, self._together = agent, writer, library.store, together
         self._ours = True
+        self.records = 0
 
     def _line(self, line: str) -> None:
         try:
@@ -161,6 +182,9 @@ class BatchImporter(Importer):
 
     def _allow(self, values: Json) -> None:
         kind = values["type"]
+        self.records += kind != "embedding"
+        if self.records > RECORDS:
+            raise InvalidArgument(f"a batch has at most {RECORDS} records, without vectors")
         if kind not in KINDS:
             raise NotPermitted(f"a robot tells no record of type '{kind}'")
         if kind not in ("embedding", "correction") and values.get("agent") != self._agent:

@@ -20,7 +20,7 @@ from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.attachments import DATA_URL, NAME
 from r4_ros.memory.cells import placed
 from r4_ros.memory.codec import dump
-from r4_ros.memory.envelope import Told
+from r4_ros.memory.envelope import RECORDS, Told
 from r4_ros.memory.interchange import Json
 from r4_ros.memory.sql import Row
 from r4_ros.memory.sql_history import History, Since
@@ -118,14 +118,14 @@ class _Reader:
         self._store, self._file, self._anchors = outbox._store, outbox._file, outbox._anchors
         self._agent, self._images, self._known = outbox._agent, outbox._images, known
         self.told = told
-        self.frames = self.observations = self._bytes = 0
+        self.frames = self.observations = self._bytes = self._records = 0
         self._stamps: list[int] = []
         self._vectors: dict[str, Embedding] = {}
 
     @property
     def is_full(self) -> bool:
         """Whether no more may go into the batch."""
-        return self._bytes > BYTES
+        return self._bytes > BYTES or self._records >= RECORDS // 2
 
     def history(self, until: int) -> Iterator[str]:
         """Frames, corrected paths and what people said, and the minutes of the past in which the frames lie."""
@@ -230,6 +230,7 @@ class _Reader:
     def _line(self, values: Json) -> str:
         line = dump(values)
         self._bytes += len(line)
+        self._records += 1
         return line
 
 

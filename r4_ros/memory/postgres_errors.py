@@ -16,6 +16,7 @@ _BY_STATE = {
     "57P01": "the server is being stopped; it is tried again when it is back",
     "57P02": "the server crashed; it is tried again when it is back",
     "57P03": "the server is starting; it is tried again",
+    "54000": "the map server's inbox takes no more of this robot until what waits is worked in; is its node running?",
     "55P03": "a lock was not to be had in time; see who holds it in pg_stat_activity",
     "22021": "a text holds what PostgreSQL can't store (a zero character); nothing was stored",
     "XX001": "the database is damaged; restore a dump",

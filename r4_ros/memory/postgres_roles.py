@@ -13,6 +13,8 @@ from r4_ros.memory.postgres_experience import experience_grants
 from r4_ros.memory.sql import Migration
 
 INBOX_ROW_BYTES = 16 << 20
+INBOX_ROWS, INBOX_BYTES = 64, 64 << 20
+"""More batches, and more bytes, of one agent don't wait: a robot can't fill the server's disk."""
 CONNECTIONS = 4
 _NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
 
@@ -29,6 +31,17 @@ ROLES: Migration = (
         WITH CHECK (agent_id = (SELECT r.agent_id FROM robot_role r WHERE r.role_name = current_user))""",
 )
 """``inbox``: what robots sent and the map server hasn't worked in yet, each (agent, writer, sequence) once."""
+INBOX_ROOM: Migration = (
+    f"""CREATE FUNCTION inbox_room() RETURNS trigger LANGUAGE plpgsql AS $$
+        DECLARE waiting BIGINT; size BIGINT; BEGIN
+        SELECT count(*), coalesce(sum(octet_length(content)), 0) INTO waiting, size FROM inbox
+            WHERE agent_id = NEW.agent_id;
+        IF waiting >= {INBOX_ROWS} OR size + octet_length(NEW.content) > {INBOX_BYTES} THEN
+            RAISE EXCEPTION USING ERRCODE = '54000', MESSAGE = format('%s batches of %s wait', waiting, NEW.agent_id);
+        END IF;
+        RETURN NEW; END $$""",
+    "CREATE TRIGGER inbox_room BEFORE INSERT ON inbox FOR EACH ROW EXECUTE FUNCTION inbox_room()",
+)
 
 
 def role_statements(role: str, agent: str, database: str, scram: str = "") -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from r4_ros.core.errors import SchemaError, StoreEmpty
 from r4_ros.memory.migrations import MIGRATIONS
 from r4_ros.memory.postgres_experience import EXPERIENCE
-from r4_ros.memory.postgres_roles import ROLES
+from r4_ros.memory.postgres_roles import INBOX_ROOM, ROLES
 from r4_ros.memory.postgres_sync import SYNC
 from r4_ros.memory.sql import Migration, Row
 
@@ -33,6 +33,7 @@ _TYPES = (
 _OWN: dict[int, tuple[tuple[str, Migration], ...]] = {
     10: (("postgres/roles", ROLES),),
     12: (("postgres/sync", SYNC), ("postgres/experience", EXPERIENCE)),
+    15: (("postgres/inbox_room", INBOX_ROOM),),
 }
 """Steps of PostgreSQL's own, by the number of shared steps that come before them."""
 

@@ -10,19 +10,16 @@ from typing import Any
 
 from r4_ros.core.errors import NotPermitted
 from r4_ros.core.model import PlacedEntry, Receipt
-from r4_ros.memory.frame_limits import check_size
+from r4_ros.memory.frame_limits import Credit, check_size
 
 WAITING_FRAMES = 200
 """Of one agent; as many as its robot keeps to send again."""
-BURST_S = 2.0
-"""What an agent didn't use of its rate it may catch up on, for so long."""
 
 
 @dataclass(slots=True)
 class _Agent:
+    credit: Credit
     waiting: deque[Any] = field(default_factory=deque)
-    credit: float = 0.0  # frames that it may store now
-    counted_at: float | None = None
 
 
 class Intake:
@@ -38,7 +35,7 @@ class Intake:
 
     def offer(self, agent: str, message: Any) -> bool:
         """Let a frame wait; False where an older one of this agent had to go for it. One that waits waits once."""
-        of_agent = self._agents.setdefault(agent, _Agent())
+        of_agent = self._of(agent)
         if message in of_agent.waiting:  # its robot got impatient
             return True
         of_agent.waiting.append(message)
@@ -51,21 +48,16 @@ class Intake:
         """The next frame of the agent whose turn it is; None: nothing waits, or all that waits is beyond the rate."""
         for agent in list(self._agents):
             of_agent = self._agents[agent]
-            if of_agent.waiting and self._may(of_agent):
+            if of_agent.waiting and not of_agent.credit.wait_s():
+                of_agent.credit.spend(1)
                 self._agents.move_to_end(agent)
                 return agent, of_agent.waiting.popleft()
         return None
 
-    def _may(self, agent: _Agent) -> bool:
-        if not self._rate:
-            return True
-        now, most = self._monotonic(), max(1.0, self._rate * BURST_S)
-        passed = most if agent.counted_at is None else self._rate * (now - agent.counted_at)
-        agent.credit, agent.counted_at = min(most, agent.credit + passed), now
-        if agent.credit < 1.0:
-            return False
-        agent.credit -= 1.0
-        return True
+    def _of(self, agent: str) -> _Agent:
+        if agent not in self._agents:
+            self._agents[agent] = _Agent(Credit(self._rate, self._monotonic))
+        return self._agents[agent]
 
     @property
     def pending(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,18 +18,22 @@ from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.postgres_store import PostgresStore
 from r4_ros.memory.synchronizer import SyncConfig, Synchronizer
 
+ANY_RATE = MemoryConfig(agent_rate_hz=0.0)
+
 
 class Fleet:
     """A map server, and the way of each robot's role to it."""
 
-    def __init__(self, server: Server, *robots: str, config: MemoryConfig | None = None) -> None:
+    def __init__(
+        self, server: Server, *robots: str, config: MemoryConfig | None = None, monotonic: Any = time.monotonic
+    ) -> None:
         self.url = server.database()
         self.library = open_library(self.url, MemoryConfig())
         for robot in robots:
             store = self.library.store
             assert isinstance(store, PostgresStore)
             store.make_role(robot, robot)
-        self.inbox = Inbox(lambda: self.library, self.anew, config)
+        self.inbox = Inbox(lambda: self.library, self.anew, config or ANY_RATE, monotonic)
 
     def anew(self) -> Library:
         """The memory as it is stored."""
