@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r4_ros.reasoner import lexicon, occasions
+from r4_ros.reasoner import lexicon, negation, occasions
 from r4_ros.reasoner.asking import POSTURES, Ask
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
@@ -45,7 +45,7 @@ def _verified(
     """What is said of a thing: that something happened to it, that it is still there, its property or its place."""
     begin = target.end if target is not None else ask.end
     begin = max(begin, ask.end) if begin <= ask.start else begin  # 'the tree behind the house, is it ..'
-    negate = any(w in ("n't", "not") for w in reading.lowers[ask.start : end])
+    negate = negation.claims_no(reading, ask.start, end)
     verbs = (i for i in range(ask.end, end) if i not in masked and (i >= begin or reading.phrase_at(i) is None))
     happened = next((e for i in verbs if (e := occasions.event_word(reading, i)) is not None), None)
     if happened is not None:

@@ -9,6 +9,7 @@ from r4_ros.reasoner import (
     compared,
     leftover,
     lexicon,
+    negation,
     occasions,
     opening,
     parse,
@@ -98,9 +99,9 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     target = _target_step(sketch, keys)
     event = _event(sketch)
     if claim is not None and sketch.claimed is not None:
-        claim = claim.model_copy(update={"spatial": _spatial(sketch, sketch.claimed)})
+        claim = _claim_of_place(sketch, claim, sketch.claimed)
     sketch.steps.append(target)
-    return Plan(
+    read = Plan(
         question=sketch.reading.text,
         form=ask.form,
         asked=ask.asked,
@@ -114,8 +115,8 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
         compared=comparison,
         about=sketch.about,
         past=_past(sketch),
-        unsupported=leftover.reason(sketch),
     )
+    return read.model_copy(update={"unsupported": leftover.reason(sketch) or negation.reason(sketch, read)})
 
 
 def _target_step(sketch: Sketch, keys: tuple[TemporalKey, ...]) -> Step:
@@ -164,7 +165,7 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
             continue
         key = _spatial(sketch, place)
         if key is not None:
-            keys.append(key)
+            keys += [key, negation.not_in(key)] if negation.is_outside(sketch.reading, place) else [key]
     extreme = _superlative(sketch, phrase, is_target)
     if is_target and extreme is not None and extreme.reference is not None and extreme.reference.kind == "step":
         keys += [k for k in sketch.steps[extreme.reference.step].spatial if k.reference.kind == "region" and not keys]
@@ -179,6 +180,16 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
         number=phrase.number if phrase is not None else 0,
         exact=phrase is not None and bool(EXACTLY & set(sketch.reading.lowers[max(0, phrase.start - 2) : phrase.head])),
     )
+
+
+def _claim_of_place(sketch: Sketch, claim: Claim, place: Place) -> Claim:
+    """A claim with its place, of which one 'not' is said once."""
+    key = _spatial(sketch, place)
+    if key is None:
+        return claim
+    if negation.is_outside(sketch.reading, place):
+        key, claim = negation.not_in(key), claim.model_copy(update={"negate": not claim.negate})
+    return claim.model_copy(update={"spatial": key.model_copy(update={"negate": False})})
 
 
 def _is_said_before(sketch: Sketch, place: Place) -> bool:

@@ -129,9 +129,10 @@ def needs_ego(plan: Plan) -> bool:
 
 
 def noun(plan: Plan, index: int = -1) -> str:
-    """The thing of a step as the question names it: 'red cup'."""
+    """The thing of a step as the question names it: 'red cup', 'non-red cup'."""
     semantic = plan.steps[index].semantic
-    words = [a.value for a in semantic.attributes if a.name != "owner" and not a.negate]
+    said = [a for a in semantic.attributes if a.name != "owner" and (a.is_known or not a.negate)]
+    words = [f"non-{a.value}" if a.negate else a.value for a in said]
     return " ".join([*words, "thing" if semantic.anything or not semantic.text else semantic.text])
 
 
@@ -142,7 +143,7 @@ def counted(plan: Plan, count: int) -> str:
 
 def place_asked(plan: Plan, index: int = -1) -> str:
     """' on the table', ' in the kitchen': the spatial restrictions of a step in words."""
-    said = []
+    said: list[str] = []
     for key in plan.steps[index].spatial:
         name = {"ego": "me", "region": f"the {key.reference.region}"}.get(key.reference.kind)
         if name is None:
@@ -155,7 +156,8 @@ def place_asked(plan: Plan, index: int = -1) -> str:
         words = _relation_words(key.relation.value)
         if key.max_distance:
             words = f"within {key.max_distance:g} m of"
-        said.append(f"{'not ' if key.negate else ''}{words} {name}")
+        joint = "and " if key.negate and said else ""
+        said.append(f"{joint}{'not ' if key.negate else ''}{words} {name}")
     return "".join(" " + s for s in said)
 
 

@@ -76,6 +76,9 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         i += 1
     if i >= end:
         return None
+    listed = next((k for k in range(i, min(i + OPENING, end - 2)) if lowers[k : k + 2] == ("list", "of")), -1)
+    if listed > i and reading.words[i].tag[:2] in ("VB", "MD", "PR"):
+        return listed  # 'give me a list of ..', 'I need a list of ..'
     aside = i + 1 if lowers[i] == "from" else i  # 'from where I am sitting, what ..'
     inner = next((k for k in range(aside + 1, end) if _asks(reading, aside, k) and k not in masked), None)
     lead = {reading.words[k].lemma for k in range(i, inner or i)}
@@ -138,6 +141,9 @@ def _asks(reading: Reading, begin: int, k: int) -> bool:
         return False
     if reading.lowers[k] == "which" and reading.words[k - 1].tag == "IN" and reading.words[k - 2].tag in NOUN_TAGS:
         return False  # 'the order in which they came'
+    word, before = reading.words[k], reading.words[k - 1]
+    if before.tag in NOUN_TAGS and reading.words[word.head].dep == "relcl":
+        return False  # 'show me the chair which is by the door'
     told = reading.lowers[k] != "when" or any(w.lemma in RESOLVING for w in reading.words[begin:k])
     opens = FIRSTS & set(reading.lowers[max(0, begin - 1) : begin + 2])  # 'first thing you saw when ..'
     return told or reading.lowers[k - 1] in (",", ":", "-") or not opens

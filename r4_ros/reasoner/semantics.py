@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from r4_ros.reasoner import lexicon, phrases, spatial_words, superlative
+from r4_ros.reasoner import lexicon, negation, phrases, spatial_words, superlative
 from r4_ros.reasoner.claims import predicate
 from r4_ros.reasoner.keys import Asked, Attribute, Form, SemanticKey
 from r4_ros.reasoner.occasions import ORDINALS
@@ -13,6 +13,7 @@ from r4_ros.reasoner.sketch import Sketch
 
 HAVING = (("that", "has"), ("that", "have"), ("which", "has"), ("which", "have"), ("that", "had"))
 NO_PROPERTY = frozenset("same other colored coloured away more most total fewer less".split())
+CLAUSE = 4  # words of 'that is not red'
 EXACTLY = frozenset("only exactly just".split())
 
 
@@ -55,14 +56,18 @@ def semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:
 def said_of(sketch: Sketch) -> Attribute | None:
     """'which chairs are red', 'something green': a property behind the target restricts it."""
     ask, target = sketch.ask, sketch.target
-    if ask.form not in (Form.IDENTIFY, Form.COUNT, Form.EXISTS) or purpose_at(sketch) >= 0:
-        return None
-    begin = target.end if target is not None else ask.end
-    property_at = predicate(sketch.reading, begin, sketch.end, sketch.places, sketch.masked)
+    reading = sketch.reading
+    begin, end = target.end if target is not None else ask.end, sketch.end
+    if ask.form not in (Form.IDENTIFY, Form.COUNT, Form.EXISTS):
+        if target is None or not set(reading.lowers[begin : begin + 1]) & negation.RELATIVE:
+            return None
+        end = min(end, begin + CLAUSE)  # 'where is the cup that isn't red'
+    property_at = predicate(reading, begin, end, sketch.places, sketch.masked) if purpose_at(sketch) < 0 else None
     if property_at is None:
         return None
-    sketch.used.add(property_at[1])
-    return property_at[0]
+    said, at = property_at
+    sketch.used.add(at)
+    return said.model_copy(update={"negate": negation.denied(reading, at)})
 
 
 def _excluded(sketch: Sketch) -> tuple[str, ...]:

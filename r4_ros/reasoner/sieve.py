@@ -38,7 +38,7 @@ def sifted(step: Step, entries: Sequence[Evidence], robots: bool = False) -> tup
     Robots are left out where the noun doesn't name them, unless ``robots``.
     """
     text = step.semantic.text
-    kept = [e for e in entries if is_meant(step, e)]
+    kept = [e for e in entries if is_meant(step, e) and not _is_denied(step, e)]
     if not robots and (lexicon.exact_kind(text) != ROBOT):
         kept = [e for e in kept if lexicon.kind_of(e.label) != ROBOT]
     if text and not step.semantic.anything:  # a bookcase is a shelf, not the reverse; what sounds alike comes last
@@ -69,6 +69,15 @@ def firm(entries: Sequence[Evidence]) -> tuple[Evidence, ...]:
 def is_mistake(evidence: Evidence) -> bool:
     """Whether it is taken for one. Robots go about, so that they are hardly seen twice in one place."""
     return mistaken(evidence) and lexicon.kind_of(evidence.label) != ROBOT
+
+
+def _is_denied(step: Step, evidence: Evidence) -> bool:
+    """Whether it has, or may have, a property that the question says the thing hasn't: 'a cup that isn't red'."""
+    for denied in (a for a in step.semantic.attributes if a.negate and a.is_known):
+        values = [value for name, value in evidence.attributes if name == denied.name]
+        if not values or any(lexicon.same_value(denied.name, denied.value, value) for value in values):
+            return True
+    return False
 
 
 def _owned(step: Step, entries: Sequence[Evidence]) -> Sequence[Evidence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r4_ros.reasoner import lexicon
+from r4_ros.reasoner import lexicon, negation
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
@@ -204,7 +204,7 @@ def _with_subjects(reading: Reading, places: list[Place], masked: frozenset[int]
     done: list[Place] = []
     for place in places:
         subject = _subject(reading, place, done, masked)
-        negate = reading.lowers[place.start - 1 : place.start] == ("not",)
+        negate = negation.denied(reading, place.start)
         before = reading.phrase_at(place.start - 1) if place.start else None
         if before is not None and before.noun in ("one", "ones") and not place.viewer and is_excluded(reading, before):
             done.append(replace(place, negate=True))  # 'apart from the one in the study'
