@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from r4_ros.reasoner import temporal
-from r4_ros.reasoner.keys import Asked, Attribute, Plan, Reference, Relation, SpatialKey, Step
+from r4_ros.reasoner.keys import Asked, Attribute, Form, Plan, Reference, Relation, SpatialKey, Step
 
 Signature = dict[str, Any]
 
@@ -24,7 +24,8 @@ def signature(plan: Plan) -> Signature:
     others = [k.arg for k in target.temporal if k is not when and k.arg]
     happened = plan.event is not None or (plan.claim is not None and plan.claim.event is not None)
     happened = happened and (plan.past or "missing" not in plan.question.casefold())
-    happened = happened and not set(_kinds(plan)) <= {"appeared"}  # to come is no change of a thing
+    past = {"appeared"} if plan.form is Form.VERIFY else {"appeared", "disappeared"}
+    happened = happened and not set(_kinds(plan)) <= past  # to come, or to be taken by somebody, is no change of a thing
     op = temporal.labelled(when).value if when is not None else "change" if happened else "none"
     if "changed" in _kinds(plan) and op not in ("first", "last", "nth", "since"):
         op = "change"

@@ -19,7 +19,9 @@ POSING = frozenset("stand be look see know show say use".split())
 """'as they stood', 'as you know': how, not when."""
 MOVING = frozenset("go pass come get reach arrive return enter leave".split())
 """'when you go past the office, tell me ..': no place to imagine."""
-BE = frozenset("is are was were be been 's 're".split())
+BE = frozenset("is are was were be been being 's 're".split())
+LASTING = frozenset("be have look stand sit lie hang live keep like store work smell feel call".split())
+"""'what did they use to keep here' asks of former times, 'what did they use to cut it' of a tool."""
 
 
 @dataclass(frozen=True)
@@ -310,7 +312,9 @@ def _simple(reading: Reading, i: int) -> Mention | None:
 
 
 def _grown(reading: Reading, i: int) -> bool:
-    """'(has it got) any shorter', '(did it get) bigger'."""
+    """'(has it got) any shorter', '(did it get) bigger'; not 'get a cooler drink'."""
+    if reading.phrase_at(i) is not None and reading.words[reading.phrase_at(i).head].tag in NOUN_TAGS:
+        return False
     i += reading.lowers[i : i + 1] in (("any",), ("much",), ("a",))
     i += reading.lowers[i : i + 1] in (("bit",), ("little",), ("lot",))
     return (
@@ -321,13 +325,14 @@ def _grown(reading: Reading, i: int) -> bool:
 
 
 def _used_to(reading: Reading, i: int) -> bool:
-    """'it used to be', 'did it use to be'; but not 'is used to' and 'can use to'."""
-    lowers = reading.lowers
-    if lowers[i + 1 : i + 2] != ("to",):
+    """'it used to be', 'did it use to be'; but not 'is used to', 'the wood used to make it' and 'can use to'."""
+    lowers, words = reading.lowers, reading.words
+    if lowers[i + 1 : i + 2] != ("to",) or i + 2 >= len(lowers):
         return False
     if lowers[i] == "used":
-        return not set(lowers[max(0, i - 1) : i]) & BE
-    return lowers[i] == "use" and "did" in lowers[:i] and i + 2 < len(lowers) and reading.words[i + 2].tag == "VB"
+        return words[i].dep != "acl" and not any(k in BE for k in lowers[max(0, i - 3) : i] if words[i].tag == "VBN")
+    tool = {"what", "which", "whose", "many"} & set(lowers[:i]) and words[i + 2].lemma not in LASTING
+    return lowers[i] == "use" and "did" in lowers[:i] and words[i + 2].tag == "VB" and not tool
 
 
 READERS = (_ago, _recently, _between, _at, _named, _ranked, _clause, _simple)

@@ -241,8 +241,8 @@ def compact(made: Plan) -> dict[str, object]:
     }
 
 
-WORDINGS = Path(__file__).with_name("wordings.txt").read_text(encoding="utf-8")
-CASES = [parsed(line) for line in (TABLE + WORDINGS).strip().splitlines()]
+WORDINGS = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("wordings*.txt"))]
+CASES = [parsed(line) for line in "".join([TABLE, *WORDINGS]).strip().splitlines()]
 
 
 @pytest.mark.parametrize(("question", "expected"), CASES, ids=[q for q, _ in CASES])
