@@ -260,7 +260,7 @@ def _spatial(sketch: Sketch, place: Place) -> SpatialKey | None:
 
 def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> Superlative | None:
     for extreme in sketch.extremes:
-        open_one = is_target and (extreme.phrase is None or (phrase is None and extreme.phrase.noun in SERVING))
+        open_one = is_target and (extreme.phrase is None or (phrase is None and _is_open(extreme.phrase)))
         loose = is_target and phrase is None and sketch.ask.asked is Asked.IDENTITY and extreme.by is By.OTHER
         if extreme.phrase is not phrase and not (open_one or loose):
             continue
@@ -281,6 +281,11 @@ def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> 
             own=extreme.own,
         )
     return None
+
+
+def _is_open(phrase: NounPhrase) -> bool:
+    """'the nearest place to sit', 'the closest object that I can sit on': the thing itself is what is asked."""
+    return phrase.noun in SERVING or lexicon.is_anything(phrase.noun)
 
 
 def _is_imagined(sketch: Sketch, place: Place) -> bool:

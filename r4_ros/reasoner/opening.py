@@ -93,9 +93,18 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         commands = reading.words[comma + 1].tag == "VB"  # 'when you pass the shop, count the loaves'
         return comma + 1 if commands or lowers[comma + 1] in AUXILIARIES else i
     at = _opening_word(reading, begin, i, end)
+    if inner is not None and lowers[i] == "do" and reading.words[i].tag == "VB" and lowers[inner - 1] == ",":
+        return inner  # 'do a turn to the left, which lamp is in front of me'
     if at is None:
         at = _behind_mark(reading, masked, i, end)
-    return at if at is not None or (inner is not None and lowers[inner] == "which") else inner
+    relative = inner is not None and lowers[inner] == "which" and not _which_asks(reading, inner, end)
+    return at if at is not None or relative else inner
+
+
+def _which_asks(reading: Reading, k: int, end: int) -> bool:
+    """'to leave the shed which way do I turn', 'the tiles are of which colour': no relative clause."""
+    after = next((j for j in range(k + 1, end) if reading.words[j].tag not in NOUN_TAGS | {"JJ"}), end)
+    return after > k + 1 and (after == end or reading.lowers[after] in AUXILIARIES)
 
 
 def _opening_word(reading: Reading, begin: int, i: int, end: int) -> int | None:
@@ -104,8 +113,8 @@ def _opening_word(reading: Reading, begin: int, i: int, end: int) -> int | None:
     seen = lowers[i] in ("seen", "spotted", "noticed") and i + 1 < end
     if lowers[i] in WH or lowers[i] in AUXILIARIES or seen:
         return i
-    preposition = reading.words[i].tag in ("IN", "TO") and lowers[i + 1 : i + 2] in (("what",), ("which",), ("when",))
-    if preposition:
+    asked = set(lowers[i + 1 : i + 2]) & {"what", "which", "when", "how"}
+    if asked and reading.words[i].tag in ("IN", "TO"):
         return i + 1
     verb = reading.words[i].lemma
     if verb in GO_VERBS | FIND_VERBS | {"count", "list", "name", "describe", "show", "tell"} and _imperative(
@@ -139,6 +148,8 @@ def _asks(reading: Reading, begin: int, k: int) -> bool:
     """Whether the word at k asks; a 'when' behind other words only does where something asks to be told."""
     if reading.lowers[k] not in WH:
         return False
+    if reading.lowers[k] == "where" and reading.words[k - 1].tag == "IN" and reading.words[k + 1].tag == "PRP":
+        return False  # 'from where I am sitting'
     if reading.lowers[k] == "which" and reading.words[k - 1].tag == "IN" and reading.words[k - 2].tag in NOUN_TAGS:
         return False  # 'the order in which they came'
     word, before = reading.words[k], reading.words[k - 1]

@@ -38,7 +38,7 @@ def purpose_at(sketch: Sketch) -> int:
         if relative and tokens[k + 3].lemma in PURPOSES:
             return k + 3
     modal = {"can", "could", "should", "need", "might", "would"} & set(lowers[begin - 1 : begin + 3])
-    if not modal or not {"i", "we", "one"} & set(lowers[begin : begin + 4]):
+    if not modal or not ({"i", "we", "one"} & set(lowers[begin : begin + 4]) or _for_somebody(sketch)):
         return -1
     to = next((k for k in range(begin, end - 1) if lowers[k] == "to" and tokens[k + 1].tag == "VB"), -1)
     if to >= 0:
@@ -51,6 +51,16 @@ def purpose_at(sketch: Sketch) -> int:
         if tokens[k].tag == "VB" and tokens[k].lemma not in plain and not perfect:
             return k
     return -1
+
+
+def _for_somebody(sketch: Sketch) -> bool:
+    """'where can the guests hang their coats', 'where could Anna sit'."""
+    ask, lowers = sketch.ask, sketch.reading.lowers
+    if ask.form is not Form.LOCATE or ask.end + 1 >= sketch.end or lowers[ask.end] not in ABLE:
+        return False
+    who = sketch.reading.phrase_at(ask.end + 1)
+    pronoun = sketch.reading.words[ask.end + 1].tag == "PRP" and lowers[ask.end + 1] not in ("it", "they")
+    return pronoun or (who is not None and who.start == ask.end + 1)
 
 
 def restricts_use(place: Place) -> bool:
@@ -80,7 +90,8 @@ def served(sketch: Sketch) -> int:
     for k in range(sketch.begin + 1, sketch.end - 1):
         if lowers[k] == "to" and tokens[k + 1].tag == "VB" and lowers[k - 1] in SERVING:
             return k + 1
-        able = lowers[k] in ("i", "we") and lowers[k + 1] in ABLE and k + 2 < sketch.end and lowers[k - 1] in SERVING
-        if able and tokens[k + 2].tag == "VB":  # 'somewhere I can prop up my cello'
+        able = lowers[k] in ("i", "we") and lowers[k + 1] in ABLE and k + 2 < sketch.end
+        where = set(lowers[max(sketch.begin, k - 5) : k]) if lowers[k - 1] in ("where", "that") else {lowers[k - 1]}
+        if able and where & SERVING and tokens[k + 2].tag == "VB":  # 'somewhere I can prop up my cello'
             return k + 2
     return -1

@@ -118,7 +118,7 @@ def _adverb(reading: Reading, i: int) -> Found | None:
     counts = rank > 1 and i and closes and words[i - 1].tag not in ("DT", "PRP$", "JJ", "POS", "CC")
     if counts and lowers[i - 1] != "in":
         return TemporalKey(op=TemporalOp.NTH, arg=lowers[i], rank=rank), i, i + 1
-    if lowers[i] not in ("first", "last"):
+    if lowers[i] not in ("first", "last") or _goes_on(reading, i):
         return None
     following = words[i + 1] if i + 1 < len(words) else None
     ends = following is None or following.tag in (".", ",", "IN", "CC", "EX", "TO", "WRB")
@@ -128,6 +128,14 @@ def _adverb(reading: Reading, i: int) -> Found | None:
         return None
     op = TemporalOp.FIRST if rank else TemporalOp.LAST
     return TemporalKey(op=op, arg=reading.said(i + 1, i + 2) if verbal else "", rank=rank), i, i + 1
+
+
+def _goes_on(reading: Reading, i: int) -> bool:
+    """'how long did the storm last', 'does the battery last long': last is the verb behind do and its subject."""
+    does = next((k for k in range(i) if reading.lowers[k] in ("do", "does", "did", "will")), -1)
+    if reading.lowers[i] != "last" or does < 0 or "when" in reading.lowers:
+        return False
+    return not any(w.tag.startswith("VB") for k, w in enumerate(reading.words) if k > does and k != i)
 
 
 READERS = (_most_recent, _last_few, _time, _one_that, _first_to, _looked, _adverb)

@@ -25,7 +25,7 @@ def signature(plan: Plan) -> Signature:
     happened = plan.event is not None or (plan.claim is not None and plan.claim.event is not None)
     happened = happened and (plan.past or "missing" not in plan.question.casefold())
     past = {"appeared"} if plan.form is Form.VERIFY else {"appeared", "disappeared"}
-    happened = happened and not set(_kinds(plan)) <= past  # to come, or to be taken by somebody, is no change of a thing
+    happened = happened and not set(_kinds(plan)) <= past  # to come, or 'who took it', is no change of a thing
     op = temporal.labelled(when).value if when is not None else "change" if happened else "none"
     if "changed" in _kinds(plan) and op not in ("first", "last", "nth", "since"):
         op = "change"

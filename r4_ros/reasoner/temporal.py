@@ -293,7 +293,8 @@ def asks_when(reading: Reading, i: int) -> bool:
 def _simple(reading: Reading, i: int) -> Mention | None:
     lowers, word = reading.lowers, reading.lowers[i]
     for phrase in NOW:
-        if lowers[i : i + len(phrase)] == phrase:
+        counts = phrase == ("any", "more") and _counts_things(reading, i + 2)
+        if lowers[i : i + len(phrase)] == phrase and not counts:
             return Mention(TemporalKey(op=TemporalOp.NOW), i, i + len(phrase))
     bare = lowers[i + 1 : i + 2] in ((), ("?",), (".",), ("!",))
     formerly = word == "previously" or (word == "originally" and lowers[i + 1 : i + 2] != ("from",))
@@ -313,7 +314,8 @@ def _simple(reading: Reading, i: int) -> Mention | None:
 
 def _grown(reading: Reading, i: int) -> bool:
     """'(has it got) any shorter', '(did it get) bigger'; not 'get a cooler drink'."""
-    if reading.phrase_at(i) is not None and reading.words[reading.phrase_at(i).head].tag in NOUN_TAGS:
+    named = reading.phrase_at(i)
+    if named is not None and reading.words[named.head].tag in NOUN_TAGS:
         return False
     i += reading.lowers[i : i + 1] in (("any",), ("much",), ("a",))
     i += reading.lowers[i : i + 1] in (("bit",), ("little",), ("lot",))

@@ -22,6 +22,7 @@ from r4_ros.reasoner.clocktime import quantity
 from r4_ros.reasoner.keys import TemporalKey, TemporalOp
 from r4_ros.reasoner.occasions import ORDINALS, is_happening
 from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.tokens import NOUN_TAGS
 
 LONG = frozenset(
     """road street corridor aisle row pier path garden yard bar platform drive lane queue line bridge tunnel track fence
@@ -53,8 +54,9 @@ def _habit(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     """'usually', 'as a rule', 'every afternoon', 'on Saturdays', 'most mornings', 'in the evenings'."""
     lowers = reading.lowers
     for said in HABITS:
-        if lowers[i : i + len(said)] == said:
-            return TemporalOp.HABIT, i + len(said)
+        end = i + len(said)
+        if lowers[i:end] == said and not (reading.words[end - 1].tag == "JJ" and _names(reading, end)):
+            return TemporalOp.HABIT, end
     j = i + (lowers[i] in ("on", "at", "in", "over", "of"))
     j += lowers[j : j + 1] == ("the",)
     if lowers[j : j + 1] in (("every",), ("each",), ("most",)):
@@ -66,6 +68,11 @@ def _habit(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     word = lowers[j] if j > i and j < len(lowers) else ""
     plural = word != _singular(word) and _singular(word) in WEEKDAYS | set(DAY_PARTS) | {"weekend", "weekday"}
     return (TemporalOp.HABIT, j + 1) if plural else None
+
+
+def _names(reading: Reading, i: int) -> bool:
+    """Whether a noun follows, which makes 'daily' an adjective: 'the daily menu', 'her usual chair'."""
+    return i < len(reading.words) and reading.words[i].tag in NOUN_TAGS
 
 
 def _singular(word: str) -> str:

@@ -144,11 +144,20 @@ def _is_thing(tokens: tuple[Word, ...], word: Word) -> bool:
 
 
 def _is_done(tokens: tuple[Word, ...], word: Word) -> bool:
-    """'did somebody last water the ferns': between first or last and an article, behind do, stands a verb."""
-    if word.tag != "NN" or word.i < 2 or word.i + 1 == len(tokens) or tokens[word.i - 1].lower not in ("first", "last"):
+    """'did somebody last water the ferns', 'when did the bell last ring': behind do and first or last, a verb."""
+    if word.tag != "NN" or word.i < 2 or tokens[word.i - 1].lower not in ("first", "last"):
         return False
     asks = any(w.lower in DOING for w in tokens[: word.i])
-    return asks and tokens[word.i + 1].tag in DETERMINER_TAGS
+    ends = word.i + 1 == len(tokens) or tokens[word.i + 1].tag == "."
+    ends = ends and tokens[word.i - 2].tag not in DETERMINER_TAGS and not any(w.tag == "VB" for w in tokens)
+    return asks and (ends or (word.i + 1 < len(tokens) and tokens[word.i + 1].tag in DETERMINER_TAGS))
+
+
+def _is_able_to(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'where can I workout': between can and the end, behind a pronoun, stands a verb."""
+    if word.tag != "NN" or word.i < 2 or tokens[word.i - 1].tag != "PRP" or tokens[word.i - 2].tag != "MD":
+        return False
+    return word.i + 1 == len(tokens) or tokens[word.i + 1].tag in (".", ",", "IN")
 
 
 def _is_no_verb(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -355,6 +364,7 @@ RULES: tuple[tuple[Callable[[tuple[Word, ...], Word], bool], str], ...] = (
     (_is_doing, "VBG"),
     (_is_said_of, "JJR"),
     (_is_done, "VB"),
+    (_is_able_to, "VB"),
     (_is_when, "RB"),
     (_is_state, "JJ"),
     (_is_left_by_doing, "NN"),
