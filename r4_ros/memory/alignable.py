@@ -7,13 +7,17 @@ from dataclasses import replace
 
 from r4_ros.core.alignments import Alignment, AlignmentRecord, Alignments, checked
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
-from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.anchoring import AnchorBook, apart
 from r4_ros.memory.correctable import Correctable
 
 CONFIGURATION = "configuration"
 """Source of alignments that a node's configuration says."""
 MAP_SERVER = "map server"
 """Source of those that a map server says."""
+ROBOT = "robot: "
+"""What the source begins with of those that a robot said of its own map."""
+
+_SAME = 1e-12
 
 
 class Alignable(Correctable):
@@ -32,7 +36,7 @@ class Alignable(Correctable):
         alignment = checked(alignment)
         with self._writing, self._lock:
             self._refuse_if_read_only()
-            if self._anchors.alignments.of(alignment.agent_id, alignment.map_id) == alignment:
+            if _same(self._anchors.alignments.of(alignment.agent_id, alignment.map_id), alignment):
                 return None
             owner = alignment.agent_id, alignment.map_id
             return self._keep(AlignmentRecord(self._next_number(), stamp_ns, *owner, alignment, source), 0)
@@ -46,33 +50,75 @@ class Alignable(Correctable):
                 return None
             return self.align(alignment, stamp_ns, CONFIGURATION)
 
-    def hear_alignments(self, said: Iterable[AlignmentRecord]) -> int:
+    def has_said(self, agent_id: str, since: int) -> bool:
+        """Whether somebody said here where a map of an agent lies, since the record of a number."""
+        with self._lock:
+            said = (r for r in self._alignments if r.agent_id == agent_id and r.number > since)
+            return any(r.source != MAP_SERVER for r in said)
+
+    def hear_alignments(self, said: Iterable[AlignmentRecord], agent_id: str = "") -> int:
         """The same by a map server, of which these hold there now: what it doesn't say any more is taken back.
 
-        What was said here since the server last changed its word of a map goes on to hold. Gives how many changed.
+        Of ``agent_id``'s maps, which tells the server what is said here, all is as it is there. Of others' maps what
+        was said here since the server last changed its word of one goes on to hold. Gives how many changed.
         """
         with self._writing:
             now = {(r.agent_id, r.map_id): checked(r.alignment) for r in said if r.alignment is not None}
             stamps = {(r.agent_id, r.map_id): r.stamp_ns for r in said}
             before = {(r.agent_id, r.map_id): r for r in self._alignments if r.source == MAP_SERVER}
+            own = {owner for owner in self._held() if owner[0] == agent_id}
             changed = 0
-            for owner in sorted(before.keys() | now.keys()):
+            for owner in sorted(before.keys() | now.keys() | own):
                 last, wanted = before.get(owner), now.get(owner)
-                if (None if last is None else last.alignment) == wanted:
+                known = None if last is None else last.alignment
+                if _same(self._anchors.alignments.of(*owner) if owner[0] == agent_id else known, wanted):
                     continue
-                if last is not None and last.alignment is not None:
-                    self._unsay(last)
+                gone = self._held().get(owner, []) if owner in own and wanted is None else []
+                for record in gone or ([last] if last is not None and known is not None else []):
+                    self._unsay(record, record.stamp_ns, MAP_SERVER)
                     changed += 1
                 if wanted is not None:
                     changed += self.align(wanted, stamps[owner], MAP_SERVER) is not None
             return changed
 
-    def _unsay(self, last: AlignmentRecord) -> None:
-        """The map server's last word of a map is its word no more; somebody here may have taken it back before."""
+    def hear_robot(self, said: AlignmentRecord) -> None:
+        """The same by the robot whose map it is, where that lies as of a stamp (no alignment: in no other one).
+
+        The newest word holds: what was said here later goes on to hold, and the robot's once that is taken back. What
+        the robot said before is taken back.
+        """
+        with self._writing:
+            if said.alignment is not None:
+                said = replace(said, alignment=checked(said.alignment))
+            owner, source = (said.agent_id, said.map_id), f"{ROBOT}{said.source}"
+            told = [r for r in self._alignments if (r.agent_id, r.map_id) == owner and r.source.startswith(ROBOT)]
+            newer = said.stamp_ns - told[-1].stamp_ns if told else 1
+            if newer < 0 or (not newer and _same(said.alignment, told[-1].alignment)):
+                return  # told by an older copy of its file, or again
+            held = self._held().get(owner, [])
+            later = [r for r in held if r.stamp_ns > said.stamp_ns]
+            robots = [r for r in held if r.source.startswith(ROBOT)]
+            for record in [*later, *(robots if said.alignment is not None else held)]:
+                self._unsay(record, said.stamp_ns, source)
+            for record in (replace(said, source=source), *later):
+                if record.alignment is not None:
+                    self.align(record.alignment, record.stamp_ns, record.source)
+
+    def _held(self) -> dict[tuple[str, str], list[AlignmentRecord]]:
+        """By agent and map, what holds or would if what was said after it were taken back, oldest first."""
+        found: dict[tuple[str, str], list[AlignmentRecord]] = {}
+        for r in self._alignments:
+            if r.alignment is not None and not r.undone_by:
+                found.setdefault((r.agent_id, r.map_id), []).append(r)
+        return found
+
+    def _unsay(self, last: AlignmentRecord, stamp_ns: int, source: str) -> None:
+        """Somebody elsewhere doesn't say it any more; somebody here may have taken it back before."""
         with self._lock:
             self._refuse_if_read_only()
-            record = AlignmentRecord(self._next_number(), last.stamp_ns, last.agent_id, last.map_id, None, MAP_SERVER)
-            self._keep(record, 0 if last.undone_by else last.number)
+            now = next(r for r in self._alignments if r.number == last.number)
+            record = AlignmentRecord(self._next_number(), stamp_ns, last.agent_id, last.map_id, None, source)
+            self._keep(record, 0 if now.undone_by else last.number)
 
     def take_back_alignment(self, agent_id: str, map_id: str, stamp_ns: int, source: str = "") -> AlignmentRecord:
         """Take back what was last said of a map and still holds; what was said before holds again.
@@ -141,3 +187,10 @@ class Alignable(Correctable):
         if len(others) != 1:
             raise InvalidArgument(f"into which map? others are: {', '.join(sorted(others)) or 'none'}")
         return others.pop()
+
+
+def _same(a: Alignment | None, b: Alignment | None) -> bool:
+    """Whether two say the same; a quaternion that is normalized again differs in its last digits."""
+    if a is None or b is None:
+        return a is b
+    return replace(a, pose=b.pose) == b and apart(a.pose, b.pose) < _SAME

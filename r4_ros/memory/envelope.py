@@ -22,7 +22,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How far a memory was told: numbers of its last frame, move of anchors, correction, late frame and episode.
+    """How far a memory was told: numbers of its last frame, move of anchors, correction, late frame, episode, map.
 
     ``mark``: which frame that number was, so that another history under the same numbers is noticed.
     """
@@ -33,6 +33,7 @@ class Told:
     late: int = 0
     episode: int = 0
     mark: str = ""
+    alignment: int = 0
 
     def to_text(self) -> str:
         """As it is kept."""

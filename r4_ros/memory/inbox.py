@@ -25,7 +25,7 @@ from r4_ros.memory.postgres_sync import CHANNEL_DONE
 from r4_ros.memory.sql import Row
 from r4_ros.memory.transfer import Importer
 
-KINDS = ("embedding", "frame", "episode", "coverage", "correction", "path")
+KINDS = ("embedding", "frame", "episode", "coverage", "correction", "path", "alignment")
 """Of docs/interchange.md, what a robot may tell."""
 _WAITING = "SELECT DISTINCT agent_id FROM inbox ORDER BY agent_id"
 _NEXT = "SELECT inbox_no, agent_id, writer, sequence, content FROM inbox WHERE agent_id = ? ORDER BY inbox_no LIMIT 1"
@@ -208,6 +208,10 @@ class BatchImporter(Importer):
             known.clear()
         known.update(self._store.vectors(new))
         self._vectors.update({text: known[text] for text in texts & known.keys()})
+
+    def _alignment(self, values: Json) -> None:
+        self._library.hear_robot(interchange_read.alignment_from_json(values))
+        self.done.alignments += 1
 
     def _correction(self, values: Json) -> None:
         said, stamp_ns = interchange_read.correction_from_json(values)

@@ -1,7 +1,8 @@
 """What a robot's memory has to tell a map server: a cursor over its own history, which is read, never copied.
 
 Told are the records of docs/interchange.md, in the order in which they came: frames, corrected paths, what people
-corrected, and then episodes. Frames that changed afterwards (a description that came late) are told again.
+corrected, and then episodes; and where the agent's own maps lie by now, if that was said here. Frames that changed
+afterwards (a description that came late) are told again.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.geometry import compose
 from r4_ros.core.model import FOREVER, Anchor, CorrectionRecord, Embedding, Frame, Interval, Pose
 from r4_ros.memory import interchange
+from r4_ros.memory.alignable import MAP_SERVER
 from r4_ros.memory.anchor_records import PathRecord
 from r4_ros.memory.attachments import DATA_URL, NAME
 from r4_ros.memory.cells import placed
@@ -96,7 +99,7 @@ class Outbox:
             self._follow_anchors()
             more = self._file.execute(_UNTIL, (until, self._agent, 1))[0][1]
             reader = _Reader(self, told, known)
-            lines = list(reader.history(until if more else FOREVER))
+            lines = [*reader.alignments(), *reader.history(until if more else FOREVER)]
             if not reader.is_full and not more:
                 lines += reader.late()
                 lines += reader.episodes()
@@ -191,6 +194,16 @@ class _Reader:
             block = placed(minute, self._anchors[minute.anchor_id].pose_in_map)
             span = Interval(minute.start_ns, minute.until_ns)
             yield self._line(interchange.coverage_to_json(minute.agent_id, minute.map_id, span, block))
+
+    def alignments(self) -> Iterator[str]:
+        """Where own maps of which something was said here lie by now, as of when that was said."""
+        own = [record for record in self._store.alignments() if record.agent_id == self._agent]
+        said = {r.map_id: r for r in own if r.source != MAP_SERVER and r.number > self.told.alignment}
+        held = {r.map_id: r.alignment for r in own if r.alignment is not None and not r.undone_by}
+        for map_id, last in said.items():
+            word = AlignmentRecord(0, last.stamp_ns, self._agent, map_id, held.get(map_id), last.source)
+            yield self._line(interchange.alignment_to_json(word))
+            self.told = replace(self.told, alignment=max(self.told.alignment, last.number))
 
     def late(self) -> Iterator[str]:
         """Frames that changed after they were told."""

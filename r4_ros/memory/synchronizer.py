@@ -138,7 +138,7 @@ class Synchronizer:
         server = link.state(self._library().name)
         self._library().told(link.agent_id, server.told.frame)
         sent = self._send(link, outbox, server)
-        more = self._hear(link)
+        more = self._hear(link, server)
         waiting, oldest_ns = outbox.waiting(server.told)
         self.state = replace(
             self.state,
@@ -153,12 +153,19 @@ class Synchronizer:
         )
         return sent or more
 
-    def _hear(self, link: MapLink) -> bool:
-        """Take over what others know by now, a bounded piece of it; gives whether more is waiting."""
+    def _hear(self, link: MapLink, server: ServerState) -> bool:
+        """Take over what others know by now, a bounded piece of it; gives whether more is waiting.
+
+        Where maps lie is postponed until the server knows what was said here of the robot's own; then all of it counts.
+        """
         heard = self._library().heard()
         news = link.feed.since(heard)
+        if self._library().has_said(link.agent_id, server.told.alignment):
+            news = replace(news, alignments=None, heard=replace(news.heard, aligned=""))
         if news.heard != heard or news.size:
-            aligned = self._library().hear_alignments(news.alignments) if news.alignments is not None else 0
+            aligned = 0
+            if news.alignments is not None:
+                aligned = self._library().hear_alignments(news.alignments, link.agent_id)
             self._library().hear(news)
             self.state = replace(self.state, heard=self.state.heard + news.size + aligned)
         return news.more

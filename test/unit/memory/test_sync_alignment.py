@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,8 +19,11 @@ from r4_ros.core.alignments import Alignment
 from r4_ros.core.geometry import compose, inverse, quat_from_yaw
 from r4_ros.core.model import NS_PER_S as S
 from r4_ros.core.model import Pose, Query
+from r4_ros.memory import envelope
 from r4_ros.memory.alignable import MAP_SERVER
+from r4_ros.memory.envelope import Head, Told
 from r4_ros.memory.library import Library
+from r4_ros.memory.map_link import MapLink
 from r4_ros.memory.transfer import export_lines
 
 QUARTER = Pose((4.0, -2.0, 0.5), quat_from_yaw(math.pi / 2))
@@ -102,3 +106,89 @@ def test_the_newest_word_holds_wherever_it_was_said(fleet: Fleet, pair: tuple[Ro
     assert {a.agent_id: a.pose for a in mine._anchors.alignments} == {"r2": QUARTER}, "Ann's first word is left"
     told = [line for line in export_lines(mine.store) if '"alignment"' in line]
     assert len(told) == 3 and not [line for line in told if MAP_SERVER in line]
+
+
+SHIFTED = Pose((1.0, 0.0, 0.0))
+
+
+def held(library: Library) -> Pose | None:
+    """Where the lab lies."""
+    found = library._anchors.alignments.of("r2", "lab")
+    return None if found is None else found.pose
+
+
+def test_what_a_robot_says_of_its_own_map_goes_up_and_to_all(fleet: Fleet, pair: tuple[Robot, Robot]) -> None:
+    all_three = [fleet.library, *(robot.library for robot in pair)]
+    apart, mine = mugs(fleet.library), pair[1]
+    turned = Pose((0.3, 0.1, 0.0), quat_from_yaw(1.234))
+    for stamp, pose in ((70, SHIFTED), (71, turned), (72, QUARTER)):
+        mine.library.align(lies(pose), stamp * S, "Ann")
+        settle(fleet, *pair)
+        assert [mugs(library) for library in all_three] == [mugs(mine.library)] * 3
+        assert mugs(fleet.library)[0][0] == "home" and held(fleet.library) == pytest.approx(pose)
+    assert [r.source for r in fleet.library.alignments() if r.alignment] == ["robot: Ann"] * 3
+    assert [r.source for r in mine.library.alignments()] == ["Ann"] * 3, "its own word doesn't come back as another's"
+    mine.kill()
+    fleet.anew()
+    settle(fleet, *pair)
+    for stamp in (80, 81, 82):  # the two earlier ones hold again, then nothing
+        mine.library.take_back_alignment("r2", "lab", stamp * S, "Ann")
+        settle(fleet, *pair)
+        assert mugs(fleet.library) == mugs(mine.library) == mugs(pair[0].library)
+    assert mugs(fleet.library) == apart
+
+
+def test_of_two_words_the_newer_one_holds_wherever_it_was_said(fleet: Fleet, pair: tuple[Robot, Robot]) -> None:
+    mine, everybody = pair[1], (fleet, *pair)
+    mine.library.align(lies(SHIFTED), 70 * S, "Ann")  # the older one, told later
+    fleet.library.align(lies(QUARTER), 75 * S, "Bob")
+    settle(fleet, *pair)
+    assert {held(one.library) for one in everybody} == {QUARTER}
+    fleet.library.take_back_alignment("r2", "lab", 76 * S, "Bob")
+    settle(fleet, *pair)
+    assert {held(one.library) for one in everybody} == {SHIFTED}, "what was said before holds again"
+    fleet.library.align(lies(QUARTER), 77 * S, "Bob")
+    settle(fleet, *pair)
+    mine.library.align(lies(SHIFTED), 78 * S, "Ann")
+    settle(fleet, *pair)
+    assert {held(one.library) for one in everybody} == {SHIFTED}
+    for stamp in (79, 80, 81, 82):
+        if held(fleet.library) is not None:
+            fleet.library.take_back_alignment("r2", "lab", stamp * S, "Bob")
+        settle(fleet, *pair)
+        assert len({held(one.library) for one in everybody}) == 1
+    assert held(mine.library) is None, "the server's people may take back what a robot said"
+
+
+def test_a_robot_says_nothing_of_others_maps(fleet: Fleet, pair: tuple[Robot, Robot]) -> None:
+    first = pair[0]
+    first.library.align(lies(QUARTER), 70 * S, "Ann")
+    settle(fleet, *pair)
+    assert held(first.library) == QUARTER and not fleet.library.alignments()
+    record = {"type": "alignment", "stamp": 1, "agent": "r2", "map_id": "lab", "common_id": "home", "source": ""}
+    lines = [json.dumps({**record, **more}) for more in ({"pose": [0.0] * 6 + [1.0]}, {})]
+    nowhere = {"agent": "r1", "pose": [float("inf")] * 3 + [0.0] * 4}
+    lines += [json.dumps({**record, **nowhere}), json.dumps({**record, "agent": "r1", "map_id": ""})]
+    link = MapLink(fleet.as_robot("r1"))
+    link.put("forged", 1, envelope.pack(Head(Told(), Told(alignment=1)), tuple(lines)))
+    link.close()
+    done = fleet.inbox.work()
+    assert done is not None and done.refused == 4 and not fleet.library.alignments()
+    assert "takes nothing of 'r2'" in done.problem
+
+
+def test_a_robots_word_is_told_once_and_survives_its_file(fleet: Fleet, pair: tuple[Robot, Robot]) -> None:
+    mine = pair[1]
+    mine.library.snapshot(mine.path.with_name("copy.db"))
+    mine.library.align(lies(QUARTER), 70 * S, "Ann")
+    settle(fleet, *pair)
+    mine.close()
+    for suffix in ("-wal", "-shm"):
+        mine.path.with_name(mine.path.name + suffix).unlink(missing_ok=True)
+    mine.path.with_name("copy.db").replace(mine.path)
+    mine.begin()
+    settle(fleet, *pair)
+    assert held(mine.library) == held(fleet.library) == QUARTER and len(fleet.library.alignments()) == 1
+    mine.library.align(lies(SHIFTED), 60 * S, "by an older clock")
+    settle(fleet, *pair)
+    assert held(mine.library) == held(fleet.library) == QUARTER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from hypothesis import strategies as st
 from loops import Loop, shelf
 from memories import content, plain
 
-from r4_ros.core.errors import NotPermitted, StoreError
-from r4_ros.core.model import Embedding, Episode, EpisodeSource, Interval, Query
+from r4_ros.core.alignments import Alignment
+from r4_ros.core.errors import NotPermitted, StoreError, UnknownEntry
+from r4_ros.core.model import Embedding, Episode, EpisodeSource, Interval, Pose, Query
 from r4_ros.evaluation.postgres_server import Server
 from r4_ros.memory import feed, outbox, synchronizer
 
@@ -82,7 +84,6 @@ def test_what_another_robot_knows_comes_down_and_is_answered_with(
 
 
 KINDS = ("mug", "chair", "plate", "lamp")
-WHAT_ROBOTS_DO = ("step", "step", "kill", "cut", "describe", "absent", "tell")
 ACTIONS = st.one_of(
     st.tuples(st.just("see"), st.sampled_from(("r1", "r2")), st.integers(0, 15)),
     st.tuples(st.just("see"), st.sampled_from(("r1", "r2")), st.integers(0, 15)),
@@ -91,6 +92,7 @@ ACTIONS = st.one_of(
         st.sampled_from(("r1", "r2")),
         st.just(0),
     ),
+    st.tuples(st.just("align"), st.sampled_from(("r1", "r2", "at the server of r1")), st.integers(0, 3)),
     st.tuples(st.sampled_from(("work", "work", "crash", "anew", "forget_log")), st.just(""), st.just(0)),
 )
 
@@ -136,6 +138,17 @@ class Drive:
     def tell(self, name: str) -> None:
         when = Interval(round(self.stamp * S), round(self.stamp * S) + S)
         self.robots[name].library.add_episode(Episode("", name, f"at {self.stamp}", when, EpisodeSource.CAPTION))
+
+    def align(self, name: str, where: int) -> None:
+        """Somebody says where a robot's map lies, or takes that back."""
+        self.stamp += 0.7
+        robot, stamp = name[-2:], round(self.stamp * S)
+        library = self.robots[name].library if name in self.robots else self.fleet.library
+        if where:
+            library.align(Alignment(robot, f"map of {robot}", "home", Pose((where, 0.0, 0.0))), stamp)
+        else:
+            with suppress(UnknownEntry):
+                library.take_back_alignment(robot, f"map of {robot}", stamp)
 
     def step(self, name: str) -> None:
         self.robots[name].sync._not_before = 0.0
@@ -191,7 +204,7 @@ def test_whatever_comes_in_between_memories_are_equal_in_the_end(
         drive = Drive(Fleet(postgres_server, "r1", "r2"), tmp_path_factory.mktemp("drive"), make_robot, thing, axes())
         try:
             for action, name, seen in actions:
-                drive.see(name, seen) if action == "see" else getattr(drive, action)(name)
+                getattr(drive, action)(name, *([seen] if action in ("see", "align") else []))
             drive.finish()
             r1, r2 = drive.robots.values()
             check_observations(drive.fleet, [r1, r2])
@@ -199,6 +212,7 @@ def test_whatever_comes_in_between_memories_are_equal_in_the_end(
             check_alike(r2.library, drive.fleet.library, "r1", "r2")
             for robot in (r1, r2):
                 assert robot.sync.state.refused == 0, robot.sync.state.problem
+                assert set(robot.library._anchors.alignments) == set(drive.fleet.library._anchors.alignments)
         finally:
             for robot in drive.robots.values():
                 robot.close()
