@@ -123,6 +123,8 @@ class AnchorCorrectable(Correctable):
 
     def _with(self, settled: Correction, receipt: Receipt) -> Receipt:
         """The receipt of a frame before which anchors were moved."""
+        if not settled.anchors:
+            return receipt
         removed = (*settled.removed, *receipt.removed)
         changed = {e.entry_id: e for e in (*settled.changed, *receipt.changed) if e.entry_id not in removed}
         return replace(receipt, changed=tuple(changed.values()), removed=removed, anchors=settled.anchors)

@@ -215,6 +215,8 @@ class Columns:
         self._hold(slots[self.entries["alive"][slots]], 1)
 
     def _hold(self, slots: Slots, sign: int) -> None:
+        if not len(slots):
+            return
         self.label_holders.add(self.entries["label"][slots], slots, sign)
         self.description_holders.add(self.entries["description"][slots], slots, sign)
 

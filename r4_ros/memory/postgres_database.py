@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,9 +89,8 @@ class PostgresDatabase(PostgresUpkeep):
         cursor = self._connection.execute(query, parameters, binary=True)
         return cursor.fetchall() if cursor.description is not None else []
 
-    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run one statement for each row, several in one where that is the same; inside a transaction."""
-        rows = list(rows)
         with self._lock, self._errors():
             if rows and not for_rows(sql, rows, self._types()):
                 self._connection.cursor().executemany(translated(sql), rows)

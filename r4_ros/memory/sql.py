@@ -6,7 +6,7 @@ migrations. What differs between engines has a name here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,7 +35,7 @@ class Database(Protocol):
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """Run one statement and return all its rows."""
 
-    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run one statement for each row; inside a transaction."""
 
     def iterate(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:

@@ -85,9 +85,8 @@ class EntryTable:
                 seen.append(_seen_row(change.after))
             else:
                 whole.append((*self._own_row(change.after), *parts_row(change.after.entry)))
-        for sql, rows in ((_UPSERT, whole), (_UPDATE_SEEN, seen)):
-            if rows:
-                self._file.execute_many(sql, rows)
+        self._file.execute_many(_UPSERT, whole)
+        self._file.execute_many(_UPDATE_SEEN, seen)
         self._parts.write(changes)
 
     def keep_vectors(self, observations: Iterable[Observation]) -> None:

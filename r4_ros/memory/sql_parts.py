@@ -102,8 +102,7 @@ class PartTables:
                 before = () if change.before is None else _of(change.before.entry, table)[:-1]
                 if before != after:
                     rows += self._differing(table, change.after.slot, before, after)
-            if rows:
-                self._file.execute_many(_REPLACE[table], rows)
+            self._file.execute_many(_REPLACE[table], rows)
 
     def _differing(self, table: str, slot: int, before: Parts, after: Parts) -> list[Row]:
         if len(before) > len(after):

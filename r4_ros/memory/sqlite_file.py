@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -48,8 +48,10 @@ class SqliteFile:
         except sqlite3.Error as error:
             raise _store_error(self.path, error) from error
 
-    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run one statement for each row; inside a transaction. Raises StoreError."""
+        if not rows:
+            return
         try:
             with self._lock:
                 self._connection.executemany(sql, rows)

@@ -122,6 +122,10 @@ class PartTable(Table):
         self._make_room(int(slots.max(initial=0)))
         first = self.extend(int(counts.sum()))
         rows = np.arange(first, self.rows)
+        if (counts == 1).all():
+            self["slot"][first:], self["prev"][first:] = slots, -1
+            self.last[slots], self._counts[slots] = rows, 1
+            return first
         ends = first + np.cumsum(counts)
         self["slot"][first:] = np.repeat(slots, counts)
         self["prev"][first:] = rows - 1

@@ -109,32 +109,43 @@ class Zones:
         missing = int(slots.max(initial=-1)) + 1 - self._row_of.rows
         if missing > 0:
             self._row_of.extend(missing)
-        sides, times = _sides(spans.low, spans.high), np.stack([spans.first, -spans.last])
+        sides, times = _sides(spans.low, spans.high), np.array([spans.first, -spans.last])
         rows = self._row_of["row"][slots].astype(np.int64) - 1
-        known = np.flatnonzero(rows >= 0)
-        if known.size:
-            at = rows[known]
-            sides[:, known] = np.minimum(sides[:, known], self._sides[at // ZONE, :, at % ZONE].T)
-            staying = (self._least_sides[:, at // ZONE] <= sides[:, known]).all(axis=0)
-            staying &= self._agent.ravel()[at] == spans.agent[known]
-            staying &= self._map.ravel()[at] == spans.map[known]
-            self._free(at[~staying])
-            rows[known[~staying]] = -1
-        homeless = np.flatnonzero(rows < 0)
-        rows[homeless] = self._append(len(homeless))
-        self._write(rows, slots, sides, times, spans)
+        known = rows >= 0
+        if known.any():
+            staying = self._stay(rows, known, sides, times, spans)
+            if staying.all():
+                return
+            self._free(rows[known & ~staying])
+            slots, sides, times = slots[~staying], sides[:, ~staying], times[:, ~staying]
+            self._write(self._append(len(slots)), slots, sides, times, spans.agent[~staying], spans.map[~staying])
+        else:
+            self._write(self._append(len(slots)), slots, sides, times, spans.agent, spans.map)
         if self._used - self._sorted > _TAIL_ZONES * ZONE:
             self._sort_tail()
 
-    def _write(self, rows: Slots, slots: Slots, sides: Sides, times: Times, spans: Spans) -> None:
+    def _stay(self, rows: Slots, known: Mask, sides: Sides, times: Times, spans: Spans) -> Mask:
+        """Write what may stay in the row where it is; gives which may. The sides are widened by those known before."""
         zone, column = np.divmod(rows, ZONE)
-        self._slot[zone, column], self._agent[zone, column], self._map[zone, column] = slots, spans.agent, spans.map
+        sides[:, known] = np.minimum(sides, self._sides[zone, :, column].T)[:, known]
+        staying = known & (self._agent[zone, column] == spans.agent) & (self._map[zone, column] == spans.map)
+        staying &= _none_exceeds(self._least_sides[:, zone], sides)
+        if not staying.all():
+            zone, column, sides, times = zone[staying], column[staying], sides[:, staying], times[:, staying]
+        self._sides[zone, :, column], self._times[zone, :, column] = sides.T, times.T
+        for bound, values in zip(self._least_times, times, strict=True):
+            np.minimum.at(bound, zone, values)
+        return np.asarray(staying)
+
+    def _write(self, rows: Slots, slots: Slots, sides: Sides, times: Times, agent: Codes32, maps: Codes32) -> None:
+        zone, column = np.divmod(rows, ZONE)
+        self._slot[zone, column], self._agent[zone, column], self._map[zone, column] = slots, agent, maps
         self._sides[zone, :, column], self._times[zone, :, column] = sides.T, times.T
         self._row_of["row"][slots] = rows + 1
         for bound, values in zip((*self._least_sides, *self._least_times), (*sides, *times), strict=True):
             np.minimum.at(bound, zone, values)
-        np.minimum.at(self._least_agent, zone, spans.agent)
-        np.maximum.at(self._most_agent, zone, spans.agent)
+        np.minimum.at(self._least_agent, zone, agent)
+        np.maximum.at(self._most_agent, zone, agent)
 
     def remove(self, slots: Slots) -> None:
         """Forget entries."""
@@ -203,8 +214,7 @@ class Zones:
 
     def _lay(self, first: int, slots: Slots, sides: Sides, times: Times, agent: Codes32, maps: Codes32) -> None:
         """Write rows from a zone on, which is free; what comes later begins another one."""
-        spans = Spans(sides[:3].T, -sides[3:].T, times[0], -times[1], agent, maps)
-        self._write(np.arange(len(slots)) + first * ZONE, slots, sides, times, spans)
+        self._write(np.arange(len(slots)) + first * ZONE, slots, sides, times, agent, maps)
         self._least_sides[:, first:] -= np.float32(_MARGIN_M)
         self._used = self._sorted = (first + -(-len(slots) // ZONE)) * ZONE
 
