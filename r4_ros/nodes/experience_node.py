@@ -30,8 +30,8 @@ from r4_ros.nodes.diagnostics import Report
 from r4_ros.nodes.paths import ros_home
 from r4_ros.nodes.worker import Worker
 
-ANSWER_WAIT_S = 2.0
-"""Feedback may overtake its answer, which comes by topic; so long it waits for it."""
+ANSWER_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0
+"""Feedback may overtake its answer, which comes by topic; so long it waits for it, and while answers wait here."""
 POLL_S = 0.02
 LISTEN_PERIOD_S = 30.0
 """How often lessons are shared with other robots."""
@@ -110,9 +110,13 @@ class ExperienceNode(R4Node[ExperienceConfig]):
         return response
 
     def _await_task(self, task_id: str) -> None:
-        """Give an answer that was overtaken by its feedback the time to arrive."""
-        until = time.monotonic() + ANSWER_WAIT_S
-        while self._store is not None and self._store.task(task_id) is None and time.monotonic() < until:
+        """Give an answer that was overtaken by its feedback the time to arrive, and to be recorded after others."""
+        began = idle_since = time.monotonic()
+        while self._store is not None and self._store.task(task_id) is None:
+            now = time.monotonic()
+            idle_since = now if self._worker.pending else idle_since
+            if now - idle_since > ANSWER_WAIT_S or now - began > LONGEST_WAIT_S:
+                return
             time.sleep(POLL_S)
 
     def _learn(self) -> None:
