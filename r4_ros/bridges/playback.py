@@ -19,9 +19,10 @@ from r4_ros.core.model import NS_PER_S
 
 CLOCK_PERIOD_S = 0.01
 ATTEMPTS = 4
-DISCOVERY_S = 0.3  # after one side of a link knows the other, until that one knows it too
+DISCOVERY_S = 0.3  # after one side of a link knows the other, at least, until that one knows it too
 LOOK_AHEAD = 50  # messages whose subscribers are waited for before the first one goes out
 MORE_MATCHES_S = 3.0  # once somebody subscribes, how long the other topics are waited for
+DRAIN_S = 10.0  # for the last messages to arrive at who hears reliably
 GIVE_UP = 3  # frames at the start without any answer
 ACK_TOPICS = ("memory/acks", "perception/refused")
 
@@ -141,6 +142,7 @@ class _Player:
         from r4_ros.msg import ObservationAck
         from r4_ros.nodes.qos import EVENTS
 
+        began = time.monotonic()
         for topic in ack_topics:
             self._node.create_subscription(ObservationAck, topic, self._on_ack, EVENTS)
         if not self._spin_until(lambda: all(self._node.count_publishers(topic) for topic in ack_topics)):
@@ -148,7 +150,11 @@ class _Player:
             raise NotReady(
                 f"lockstep: nobody publishes {', '.join(absent)}; are the perception and memory nodes active?"
             )
-        self._spin_until(lambda: False, DISCOVERY_S)
+        self._be_discovered(began)
+
+    def _be_discovered(self, began: float) -> None:
+        """Wait until the other side knows us too: nothing tells, so as long as it took us to find it."""
+        self._spin_until(lambda: False, min(MORE_MATCHES_S, max(DISCOVERY_S, time.monotonic() - began)))
 
     def _on_ack(self, ack: Any) -> None:
         stamp_ns = ack.stamp.sec * NS_PER_S + ack.stamp.nanosec
@@ -217,17 +223,20 @@ class _Player:
         """
         from r4_ros.nodes.qos import LATCHED_STREAM, STREAM
 
+        began = time.monotonic()
         new = {item.topic: item for item in items if item.topic not in self._publishers}
         for topic, item in new.items():
             qos = LATCHED_STREAM if item.latched else STREAM
             self._publishers[topic] = self._node.create_publisher(message_class(item.type_name), topic, qos)
         made = [self._publishers[topic] for topic in new]
         if self._spin_until(lambda: not made or any(p.get_subscription_count() for p in made)):
+            matched = time.monotonic()
             self._spin_until(lambda: all(p.get_subscription_count() for p in made), MORE_MATCHES_S)
+            began += time.monotonic() - matched  # some topics nobody ever subscribes to
         needed = [topic for topic, item in new.items() if item.lockstep_key]
         if lockstep and needed and all(topic in self.unheard() for topic in needed):
             raise NotReady(f"lockstep: no node subscribes to {', '.join(needed)}")
-        self._spin_until(lambda: False, DISCOVERY_S)
+        self._be_discovered(began)
         if self._base is not None:  # waiting for subscribers takes no time of the recording
             self._base = (self.played.stamp_ns, time.monotonic())
 
@@ -261,12 +270,13 @@ class _Player:
             self._executor.spin_once(timeout_sec=min(left, 0.05))
         return True
 
-    def drain(self, timeout_s: float = 1.0) -> None:
+    def drain(self, timeout_s: float = DRAIN_S) -> None:
         """Let the last messages out before the publishers are gone; in lockstep the acks have shown that they are."""
         from rclpy.duration import Duration
 
         until = time.monotonic() + timeout_s
-        for publisher in self._publishers.values():
+        clock = [self._clock] if self._clock is not None else []
+        for publisher in [*self._publishers.values(), *clock]:
             publisher.wait_for_all_acked(Duration(seconds=max(0.0, until - time.monotonic())))
 
     def close(self) -> None:

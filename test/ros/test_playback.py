@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_clock_runs_in_recorded_time_at_100_hz(graph: Any, until: Any) -> None:
     stamps = [convert.time_from_msg(t.clock) for t in ticks]
     assert stamps == sorted(stamps)
     steps = [(b - a) / MS for a, b in pairwise(stamps)]
-    assert len(stamps) > 10 and median(steps) > 20  # 10 ms of wall time are 40 ms of the recording
+    assert len(stamps) > 3 and median(steps) > 20  # 10 ms of wall time are 40 ms of the recording; more where it's busy
 
 
 def test_latched_messages_reach_late_subscribers(graph: Any, until: Any) -> None:
@@ -105,7 +105,7 @@ def test_latched_messages_reach_late_subscribers(graph: Any, until: Any) -> None
 def test_lockstep_sends_the_next_frame_after_the_ack(graph: Any) -> None:
     memory = Memory(graph)
     stamps = [NS_PER_S * n for n in range(1, 21)]
-    played = play([frame(s) for s in stamps], lockstep=True, ack_topics=ACKS)
+    played = play([frame(s) for s in stamps], lockstep=True, ack_topics=ACKS, patience_s=600.0)
     assert memory.heard == stamps
     assert (played.frames, played.acked, played.refused, played.unanswered) == (20, 20, 0, 0)
 
@@ -120,8 +120,9 @@ def test_a_refused_frame_is_not_waited_for(graph: Any) -> None:
 def test_a_lost_frame_is_published_again(graph: Any) -> None:
     memory = Memory(graph)
     memory.silent = {2 * NS_PER_S}
-    played = play([frame(NS_PER_S * n) for n in (1, 2, 3)], lockstep=True, ack_topics=ACKS, patience_s=8.0)
-    assert memory.heard == [NS_PER_S * n for n in (1, 2, 2, 3)]
+    played = play([frame(NS_PER_S * n) for n in (1, 2, 3)], lockstep=True, ack_topics=ACKS, patience_s=16.0)
+    assert [n // NS_PER_S for n, _ in groupby(memory.heard)] == [1, 2, 3]
+    assert memory.heard.count(2 * NS_PER_S) >= 2
     assert (played.acked, played.unanswered) == (3, 0)
 
 
@@ -130,10 +131,22 @@ def test_lockstep_without_anybody_who_acknowledges_says_so(graph: Any) -> None:
         play([frame(1)], lockstep=True, ack_topics=ACKS, match_s=0.2)
 
 
+def refused(reason: str, items: list[TimedMessage], **options: Any) -> None:
+    """Lockstep ends with this reason; given more time where the machine is so busy that others aren't found in it."""
+    said = ""
+    for factor in (1, 5, 25):
+        with pytest.raises(NotReady) as error:
+            more = {name: factor * value for name, value in options.items()}
+            play(items, lockstep=True, ack_topics=ACKS, **more)
+        said = str(error.value)
+        if reason in said:
+            return
+    raise AssertionError(said)
+
+
 def test_lockstep_without_anybody_who_listens_says_so(graph: Any) -> None:
     graph.node.create_publisher(msg.ObservationAck, "/acks", qos.EVENTS)
-    with pytest.raises(NotReady, match="no node subscribes to /frames"):
-        play([frame(1)], lockstep=True, ack_topics=ACKS, match_s=1.0)
+    refused("no node subscribes to /frames", [frame(1)], match_s=1.0)
 
 
 def test_lockstep_that_nobody_answers_ends_and_says_why(graph: Any) -> None:
@@ -142,16 +155,14 @@ def test_lockstep_that_nobody_answers_ends_and_says_why(graph: Any) -> None:
     memory.silent = set(stamps)
     memory.forgetful = False
     items = [text(1, "unheard", "/unheard"), *(frame(s) for s in stamps)]
-    with pytest.raises(NotReady, match="no frame was answered; nobody subscribes to /unheard"):
-        play(items, lockstep=True, ack_topics=ACKS, patience_s=0.4)
+    refused("no frame was answered; nobody subscribes to /unheard", items, patience_s=0.4, match_s=15.0)
 
 
 def test_lockstep_with_nodes_of_another_agent_says_so(graph: Any) -> None:
     memory = Memory(graph)
     memory.agent = "somebody"
     items = [frame(NS_PER_S * n) for n in range(1, 10)]
-    with pytest.raises(NotReady, match="frames of 'robot', but the nodes answer for 'somebody'"):
-        play(items, lockstep=True, ack_topics=ACKS, patience_s=0.4)
+    refused("frames of 'robot', but the nodes answer for 'somebody'", items, patience_s=0.4, match_s=15.0)
 
 
 def test_an_unknown_type_is_said(graph: Any) -> None:
