@@ -123,8 +123,8 @@ class Examination:
             stamp_ns = stamp_of(header)
             entry.stamps.append(stamp_ns)
             entry.frames[clean(header.frame_id)] += 1
-            if self._now_ns is not None:
-                entry.ages_s.append(seconds(self._now_ns() - stamp_ns))
+            if self._now_ns is not None and (now_ns := self._now_ns()):  # 0: simulated time that hasn't come
+                entry.ages_s.append(seconds(now_ns - stamp_ns))
         if role in IMAGES:
             entry.kinds[_kind(message)] += 1
         if role in ("depth", "cloud") and len(self._measured) + self._depth_problems.total() < LOOKS:

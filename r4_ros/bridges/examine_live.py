@@ -17,7 +17,9 @@ from rclpy.qos import QoSCompatibility, qos_check_compatible
 
 from r4_ros.bridges.examination import NAMES, OPTIONAL, Examination, Finding, Level
 from r4_ros.core.config import PerceptionConfig, build, param_fields
+from r4_ros.core.errors import DeadlineExceeded
 from r4_ros.core.ports import Segmenter
+from r4_ros.nodes.clients import first_reply
 from r4_ros.nodes.inputs import InputTopic, input_topics
 
 DISCOVERY_S = 3.0
@@ -57,21 +59,23 @@ class LiveDoctor:
         self.context.try_shutdown()
 
     def look_around(self) -> bool:
-        """Wait for what is there to be known; whether perception runs."""
-        self._spin(DISCOVERY_S)
-        return self.perception in self._nodes()
+        """Wait for what is there to be known, longer where perception isn't; whether it runs."""
+        for _ in range(2):
+            self._spin(DISCOVERY_S)
+            if self.perception in self._nodes():
+                return True
+        return False
 
-    def running_config(self, timeout_s: float = 5.0) -> PerceptionConfig | None:
+    def running_config(self, timeout_s: float = 10.0) -> PerceptionConfig | None:
         """The parameters of the perception node that runs; None where it doesn't answer."""
         names = [f.name for f in param_fields(PerceptionConfig)]
         client = self.node.create_client(GetParameters, f"{self.perception}/get_parameters")
-        future = client.call_async(GetParameters.Request(names=names))
-        until = time.monotonic() + timeout_s
-        while not future.done() and time.monotonic() < until:
-            self.executor.spin_once(timeout_sec=0.1)
-        if not future.done() or future.result() is None:
+        request = GetParameters.Request(names=names)
+        try:
+            reply = first_reply(self.executor, client, request, time.monotonic() + timeout_s)
+        except DeadlineExceeded:
             return None
-        values = {n: parameter_value_to_python(v) for n, v in zip(names, future.result().values, strict=True)}
+        values = {n: parameter_value_to_python(v) for n, v in zip(names, reply.values, strict=True)}
         return build(PerceptionConfig, {name: value for name, value in values.items() if value is not None})
 
     def topics(self, config: PerceptionConfig, given: Mapping[str, str]) -> dict[str, str]:

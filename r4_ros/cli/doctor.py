@@ -130,9 +130,9 @@ def _robot(
                 Finding(Level.OK, "perception", f"{live.perception} runs; its parameters and topics are looked at")
             ]
         topics = live.topics(config, chosen)
-        found += live.graph_findings(input_topics(config), topics)
         finder, trouble = _segmenter(config)
         exam = live.examine(config, topics, finder, duration_s)
+        found += live.graph_findings(input_topics(config), topics)  # now, since who publishes is known better by then
         about = {finding.about for finding in found if finding.level == Level.ERROR}
         seen = [f for f in exam.findings() if not (f.about in about and f.message.startswith("nothing came"))]
         return exam, [*found, *seen, *trouble, *live.node_findings()]

@@ -16,10 +16,10 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
 from r4_ros import srv
-from r4_ros.core.errors import DeadlineExceeded, NotReady
+from r4_ros.core.errors import NotReady
 from r4_ros.core.model import Answer, Feedback, Query, Question, Vec3
 from r4_ros.experience.outcome import of_visit
-from r4_ros.nodes.clients import FIRST_TRY_S, error_of
+from r4_ros.nodes.clients import error_of, first_reply
 from r4_ros.nodes.convert import pose_from_msg, pose_to_msg
 from r4_ros.nodes.convert_answers import answer_from_msg, fill_question
 from r4_ros.nodes.convert_queries import query_to_request
@@ -149,16 +149,4 @@ class Asker:
         return future.result()
 
     def _first_reply(self, client: Any, request: Any, until: float) -> Any:
-        """A request is repeated, as the first reply after discovery may be lost."""
-        pause_s = FIRST_TRY_S
-        futures: list[Any] = []
-        while time.monotonic() < until:
-            futures.append(client.call_async(request))
-            again = min(until, time.monotonic() + pause_s)
-            while time.monotonic() < again:
-                self._executor.spin_once(timeout_sec=0.05)
-                for future in futures:
-                    if future.done():
-                        return future.result()
-            pause_s *= 2
-        raise DeadlineExceeded(f"{client.srv_name} didn't reply in time")
+        return first_reply(self._executor, client, request, until)

@@ -33,6 +33,25 @@ def _classes(root: type[R4Error]) -> dict[int, type[R4Error]]:
 _CLASSES = _classes(R4Error)
 
 
+def first_reply(executor: Any, client: Any, request: Any, until: float) -> Any:
+    """The reply to a request, which is repeated till ``until`` on the monotonic clock; for who spins by itself.
+
+    Raises DeadlineExceeded.
+    """
+    pause_s = FIRST_TRY_S
+    futures: list[Any] = []
+    while time.monotonic() < until:
+        futures.append(client.call_async(request))
+        again = min(until, time.monotonic() + pause_s)
+        while time.monotonic() < again:
+            executor.spin_once(timeout_sec=0.05)
+            for future in futures:
+                if future.done():
+                    return future.result()
+        pause_s *= 2
+    raise DeadlineExceeded(f"{client.srv_name} didn't reply in time")
+
+
 class RemoteMemory:
     """``core.ports.Memory`` over the Retrieve service of another node.
 
