@@ -89,8 +89,8 @@ class AnchorTopics(Polling):
         except R4Error as error:
             self._refuse_correction(topic, error)
             return
-        self.counts.add("anchor_corrections")
         self.correction_refused.pop(topic, None)
+        self.counts.add("anchor_corrections")
         if correction.anchors:
             self.tell_correction(correction)
 

@@ -295,7 +295,7 @@ class MemoryNode(Aligning, Syncing):
         """What 'now' means where a query doesn't say: the clock that the memory's stamps run on.
 
         For a robot's memory that is the node's clock, however long ago it last saw something; a recording's or a
-        simulator's, opened later, has ended at its newest stamp, and also where its /clock hasn't arrived yet.
+        simulator's, opened later, has ended at its newest stamp.
         """
         clock_ns = self._clock_ns()
         if not newest_ns or (self.library.live and not self._sim_time):
@@ -307,7 +307,8 @@ class MemoryNode(Aligning, Syncing):
         return bool(self.get_parameter("use_sim_time").value)
 
     def _clock_ns(self) -> int:
-        return int(self.get_clock().now().nanoseconds)
+        """The node's clock; where simulated time hasn't come yet, the newest stamp."""
+        return int(self.get_clock().now().nanoseconds) or self.library.newest_stamp()
 
     def _snapshot(self, request: Any, response: Any) -> Any:
         path = snapshot_path(self._snapshots, request.name)
