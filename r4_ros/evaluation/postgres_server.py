@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import random
 import shutil
 import signal
 import socket
@@ -66,10 +67,12 @@ class Server:
 
     @cached_property
     def port(self) -> int:
-        """A free port."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return int(probe.getsockname()[1])
+        """A free port, none that any connection may be given while the server is restarted."""
+        while True:
+            port = random.SystemRandom().randrange(20_000, 32_000)
+            with socket.socket() as probe, contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                return port
 
     @cached_property
     def _owner(self) -> tuple[str, str]:
@@ -111,8 +114,11 @@ class Server:
         self._spent_s += self._running_s()
         if kill:
             workers = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-            for pid in [self._process.pid, *map(int, workers)]:
-                os.kill(pid, signal.SIGKILL)
+            pids = [self._process.pid, *map(int, workers)]
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):  # they also end by themselves without the first one
+                    os.kill(pid, signal.SIGKILL)
+            _await_end(pids[1:])  # what still holds the shared memory keeps the next start from it
         else:
             self._process.send_signal(signal.SIGINT)
         self._process.wait(60)
@@ -171,3 +177,17 @@ class Server:
         name = url.split("/")[3].split("?")[0]
         query = "&".join(f"{key}={value}" for key, value in parameters.items())
         return f"postgresql://{user}@127.0.0.1:{self.port}/{name}" + (f"?{query}" if query else "")
+
+
+def _await_end(pids: list[int]) -> None:
+    """Wait until killed processes are gone, or are left for their parent to know of."""
+    until = time.monotonic() + 60
+    while any(_runs(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False

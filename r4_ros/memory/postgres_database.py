@@ -46,7 +46,7 @@ CONNECT_S = 5
 """How long to wait for a server that doesn't answer."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 """Between attempts to connect again; each pause is twice the last one."""
-LOCK_S = 2.0  # a session that broke off may hold the writer's lock as long
+LOCK_S = 5.0  # a session that broke off may hold the writer's lock as long
 IN_DOUBT_S = 30.0
 """How long a transaction whose end wasn't heard of waits for the server to come back."""
 _PORTION = 4096

@@ -68,12 +68,12 @@ def test_what_was_committed_survives_the_server_and_writing_goes_on(
     with pytest.raises(StoreError):
         database.execute("SELECT 1")
     own_postgres_server.restart()
-    for attempt in range(100):
+    for attempt in range(1000):
         try:
             put(database, "after")
             break
         except StoreError:
-            assert attempt < 99
+            assert attempt < 999
             postgres_database.time.sleep(0.1)
     assert names(database) == {*map(str, range(20)), "after"}
     assert database.problems() == []
