@@ -15,6 +15,9 @@ from r4_ros.evaluation.postgres_server import Server, why_not
 
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"  # read when the message classes are imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+PATIENCE_S = 120.0
+"""What is waited for comes, however loaded the machine is; waiting costs nothing where it comes at once."""
+FIRST_TRY_S = 10.0
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +59,11 @@ def _server(safe: bool) -> Server:
     return Server(safe)
 
 
-def wait_for(condition: Callable[[], Any], timeout_s: float = 20.0) -> Any:
+def wait_for(condition: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
     """The condition's first true value; fails after the timeout."""
     until = time.monotonic() + timeout_s
     while not (value := condition()):
-        assert time.monotonic() < until, "timed out"
+        assert time.monotonic() < until, f"didn't come true within {timeout_s:g} s"
         time.sleep(0.01)
     return value
 
@@ -100,8 +103,8 @@ class Graph:
         return self.add(kind(context=self.context, namespace=namespace, parameter_overrides=overrides))
 
     def active(self, node: Any) -> Any:
-        """Wait until a node is active."""
-        wait_for(lambda: node.active)
+        """Wait until a node is active, with all that it makes then: ``node.active`` is true before."""
+        wait_for(lambda: node.state == "active")
         return node
 
     def collect(self, kind: Any, topic: str, qos: Any) -> list[Any]:
@@ -110,18 +113,19 @@ class Graph:
         self.node.create_subscription(kind, topic, heard.append, qos)
         return heard
 
-    def call(self, kind: Any, name: str, request: Any, timeout_s: float = 20.0) -> Any:
-        """The reply of a service; asked again where the first reply was lost."""
+    def call(self, kind: Any, name: str, request: Any, timeout_s: float = PATIENCE_S) -> Any:
+        """The reply of a service; asked again, less and less often, where the first reply was lost."""
         client = self.node.create_client(kind, name)
         wait_for(client.service_is_ready, timeout_s)
-        until = time.monotonic() + timeout_s
+        until, pause_s, futures = time.monotonic() + timeout_s, FIRST_TRY_S, list[Any]()
         while time.monotonic() < until:
-            future = client.call_async(request)
-            tried_until = time.monotonic() + 3.0
-            while not future.done() and time.monotonic() < tried_until:
+            futures.append(client.call_async(request))
+            again = min(until, time.monotonic() + pause_s)
+            while time.monotonic() < again:
+                if done := next((future for future in futures if future.done()), None):
+                    return done.result()
                 time.sleep(0.005)
-            if future.done():
-                return future.result()
+            pause_s *= 2
         raise AssertionError(f"{name} didn't reply")
 
     def close(self) -> None:

@@ -32,28 +32,34 @@ class Process:
         for line in self._process.stdout:
             self.lines.append(line.rstrip("\n"))
 
-    def wait_for(self, text: str, times: int = 1, timeout_s: float = 60.0) -> None:
+    def wait_for(self, text: str, times: int = 1, timeout_s: float = 180.0) -> None:
         """Wait until so many lines contain the text."""
         until = time.monotonic() + timeout_s
         while sum(text in line for line in self.lines) < times:
-            assert self._process.poll() is None, f"ended with {self._process.returncode}: {self.text}"
+            if self._process.poll() is not None:  # what it said last may not be read yet
+                self._reader.join(10.0)
+                assert sum(text in line for line in self.lines) >= times, self._ended
             assert time.monotonic() < until, f"'{text}' x {times} didn't come: {self.text}"
             time.sleep(0.02)
+
+    @property
+    def _ended(self) -> str:
+        return f"ended with {self._process.returncode}: {self.text}"
 
     @property
     def text(self) -> str:
         """All output so far."""
         return "\n".join(self.lines)
 
-    def stop(self, number: int = signal.SIGTERM, timeout_s: float = 30.0) -> int:
+    def stop(self, number: int = signal.SIGTERM, timeout_s: float = 120.0) -> int:
         """Send a signal; gives the exit status."""
         self._process.send_signal(number)
         return self.wait(timeout_s)
 
-    def wait(self, timeout_s: float = 60.0) -> int:
+    def wait(self, timeout_s: float = 120.0) -> int:
         """The exit status."""
         code = self._process.wait(timeout_s)
-        self._reader.join(5.0)
+        self._reader.join(10.0)
         return code
 
     def kill(self) -> None:
@@ -62,7 +68,7 @@ class Process:
         for pid in (self.pid, *family.values()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self._process.wait(10.0)
+        self._process.wait(60.0)
 
 
 def children_of(pid: int) -> dict[str, int]:
@@ -84,6 +90,6 @@ def children_of(pid: int) -> dict[str, int]:
 
 def r4(*arguments: Any, cwd: Path) -> str:
     """What a command printed; fails unless it ends with 0."""
-    done = subprocess.run([*R4, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=240)
+    done = subprocess.run([*R4, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=540)
     assert done.returncode == 0, f"r4 {' '.join(map(str, arguments))}: {done.stderr[-2000:]}"
     return done.stdout

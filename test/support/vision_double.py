@@ -31,5 +31,5 @@ class VisionDouble:
 
     def reply(self, requests: Sequence[VisionRequest], deadline_s: float) -> list[str | R4Error]:
         self.batches.append(list(requests))
-        self.gate.wait(30.0)
+        self.gate.wait(100.0)
         return [self._say(request) for request in requests]

@@ -27,7 +27,7 @@ def processes(tmp_path: Path) -> Iterator[list[Process]]:
 
 
 def examined(cwd: Path) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(DOCTOR, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(DOCTOR, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, json.loads(done.stdout)
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.system
 ROUNDS = int(os.environ.get("R4_KILL_ROUNDS", "3"))
 
 
-@pytest.mark.timeout(60 + 60 * ROUNDS)
+@pytest.mark.timeout(120 + 120 * ROUNDS)
 def test_what_was_acknowledged_is_there_after_every_kill(tmp_path: Path) -> None:
     db, acks = tmp_path / "memory.db", tmp_path / "acks"
     acks.touch()
@@ -39,9 +39,9 @@ def killed_while_storing(db: Path, acks: Path, rng: random.Random) -> bool:
     observations = rng.choice((150, 600, 100_000))
     command = ["bench", "ingest", "--entries", "500", "--observations", str(observations), "--db", str(db)]
     running = subprocess.Popen([*R4, *command, "--acks", str(acks)], stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while acks.stat().st_size == known:
-        assert running.poll() is None, running.communicate()[1]
+        assert running.poll() is None or acks.stat().st_size > known, running.communicate()[1]
         assert time.monotonic() < until, "nothing was acknowledged"
         time.sleep(0.002)
     time.sleep(rng.uniform(0.0, 0.8))

@@ -31,7 +31,7 @@ SINK = {"sink": (-1.3, 3.33, -0.73)}
 def r4(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = dict(os.environ, OMP_NUM_THREADS="1")
     command = [sys.executable, "-m", "r4_ros.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, env=environment, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=540, env=environment, check=False)
 
 
 @pytest.fixture(scope="module")

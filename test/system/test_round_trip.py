@@ -26,7 +26,7 @@ pytestmark = pytest.mark.system
 def r4(*arguments: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "r4_ros.cli.main", *map(str, arguments)]
     environment = dict(os.environ, OMP_NUM_THREADS="1")
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, env=environment, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=540, env=environment, check=False)
 
 
 def round_trip(db: Path, folder: Path) -> dict[str, Any]:

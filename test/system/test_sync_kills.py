@@ -30,7 +30,7 @@ DRIVING = Path(__file__).parents[1] / "support" / "driving.py"
 ROBOTS = ("r1", "r2")
 
 
-@pytest.mark.timeout(120 + 60 * ROUNDS)
+@pytest.mark.timeout(240 + 120 * ROUNDS)
 def test_whatever_is_killed_all_know_the_same_in_the_end(tmp_path: Path, own_postgres_server: Server) -> None:
     fleet = Fleet(own_postgres_server, *ROBOTS)
     fleet.library.close()
@@ -66,7 +66,7 @@ def test_whatever_is_killed_all_know_the_same_in_the_end(tmp_path: Path, own_pos
 def _grown(files: list[Path]) -> None:
     """Wait until more was acknowledged in each."""
     sizes = [f.stat().st_size if f.exists() else 0 for f in files]
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while not all(f.exists() and f.stat().st_size > size for f, size in zip(files, sizes, strict=True)):
         assert time.monotonic() < until, "nothing was acknowledged"
         time.sleep(0.05)

@@ -88,7 +88,7 @@ def db(tmp_path: Path) -> Path:
 
 def r4_view(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "r4_ros.cli.main", "view", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_the_scene_is_what_is_known_now_and_what_was_known_then(db: Path) -> None:

@@ -136,7 +136,7 @@ def test_the_log_is_folded_into_the_file_while_writing_goes_on(tmp_path: Path, m
     path = tmp_path / "log.db"
     with closing(open_sqlite(path, 7, (("CREATE TABLE t(x BLOB)",),))) as opened:
         log = path.with_name("log.db-wal")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         written, folded = 0, 0
         while time.monotonic() < deadline and (written < 50 or folded <= 10 or log.stat().st_size > 200_000):
             with opened.transaction():
