@@ -136,6 +136,12 @@ def noun(plan: Plan, index: int = -1) -> str:
     return " ".join([*words, "thing" if semantic.anything or not semantic.text else semantic.text])
 
 
+def named(found: Found) -> str:
+    """What was found, by its number: '3 red cups', 'the red cup'."""
+    many = len(found.evidence)
+    return wording.plural(noun(found.plan), many) if many > 1 else f"the {noun(found.plan)}"
+
+
 def counted(plan: Plan, count: int) -> str:
     """'3 red cups', '4 things for that'."""
     return wording.plural(noun(plan), count) + (" for that" if plan.target.semantic.purpose else "")

@@ -126,14 +126,15 @@ def _there(clause: Clause) -> Ask | None:
 
 
 def _seen(clause: Clause) -> Ask | None:
-    """'did you see a dog', 'has robot2 noticed', 'could you make out'."""
+    """'did you see a dog', 'has the other robot noticed', 'could you make out'."""
     verb = next((k for k, w in enumerate(clause.words[:8]) if k and w.lemma in SEE_LEMMAS | {"pass"}), -1)
     if verb < 0:
         return None
     sees = {"i", "you", "we", "anyone", "anybody", "robot"} | {w for w in clause.reading.lowers if "robot" in w}
     looker = next((k for k in range(1, verb) if clause.at(k) in sees), -1)
+    another = clause.at(looker - 1) == "other"
     able = clause.words[verb].lemma in SEE_LEMMAS or clause.at(1) == "you"
-    return Ask(Form.EXISTS, clause.start, clause.start + verb + 1) if 0 < looker < 3 and able else None
+    return Ask(Form.EXISTS, clause.start, clause.start + verb + 1) if 0 < looker < 3 + another and able else None
 
 
 def _holds(clause: Clause) -> Ask | None:

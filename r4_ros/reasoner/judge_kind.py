@@ -17,6 +17,7 @@ from r4_ros.reasoner.draft import (
     best_first,
     close_rivals,
     counted,
+    named,
     not_seen,
     noun,
     place_asked,
@@ -237,12 +238,13 @@ def attribute(run: Run, found: Found) -> Draft:
         return unsupported("That isn't in this memory: it knows what was seen, where and when.")
     known = [(e, wording.attribute(e, name)) for e in best_first(found)]
     told = [(e, value) for e, value in known if value]
-    thing = wording.plural(noun(found.plan), len(known)) if len(known) > 1 else f"the {noun(found.plan)}"
     if found.plan.asked is Asked.SIZE:
         return _size(run, found)
     if not told:
         return not_seen(
-            f"I have seen {thing}, but {wording.its(found.evidence)} {name} isn't known.", None, found.evidence[:5]
+            f"I have seen {named(found)}, but {wording.its(found.evidence)} {name} isn't known.",
+            None,
+            found.evidence[:5],
         )
     values = tuple(dict.fromkeys(value for _, value in told))
     if len(values) == 1:
@@ -255,7 +257,7 @@ def attribute(run: Run, found: Found) -> Draft:
         )
         return answered(text, values, [e for e, _ in told])
     each = wording.listed([wording.valued(e, value) for e, value in told])
-    text = f"I know {thing}: {each}."
+    text = f"I know {named(found)}: {each}."
     cited = [e for e, _ in told]
     return ambiguous(text, cited, values) if found.plan.target.definite else answered(text, values, cited)
 

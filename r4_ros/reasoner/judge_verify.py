@@ -13,6 +13,7 @@ from r4_ros.reasoner.draft import (
     answered,
     best_first,
     gone_text,
+    named,
     near_miss,
     not_seen,
     noun,
@@ -45,7 +46,7 @@ def _has(found: Found, asked: Attribute, negate: bool) -> Draft:
     if not told:
         name = asked.name or "state"
         return not_seen(
-            f"I have seen the {noun(found.plan)}, but {wording.its(found.evidence)} {name} isn't known.",
+            f"I have seen {named(found)}, but {wording.its(found.evidence)} {name} isn't known.",
             None,
             found.evidence[:5],
         )

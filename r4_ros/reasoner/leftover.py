@@ -19,7 +19,7 @@ KNOWN_VERBS = (
         exist lose seek miss stand sit
         lie lay hang place locate position put keep store mount leave rest stay remain contain
         tell know remind say show list name count describe want need look face turn lean describe hold appear
-        start read spend compare come park reckon think suppose believe get""".split()
+        start read spend compare come park reckon think suppose believe get accord""".split()
     )
 )
 """Verbs that ask of what was seen, where and when, or only carry the question."""

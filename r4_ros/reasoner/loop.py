@@ -45,7 +45,7 @@ from r4_ros.reasoner.keys import Attribute, Form, Plan
 from r4_ros.reasoner.moments import Window
 from r4_ros.reasoner.planner import LmPlanner, Planner
 from r4_ros.reasoner.retry import Attempt
-from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion
+from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion, UnnamedAsker
 
 JUDGES = {
     **KINDS,
@@ -107,6 +107,11 @@ def solve(
         draft = _answer(run, plan) if planned.by_rules else _answer_checked(run, plan)
     except DeadlineExceeded:
         draft = Draft("I ran out of time before I could answer.", Verdict.TIMEOUT)
+    except UnnamedAsker:
+        who = wording.listed(run.agents, 8)
+        draft = Draft(
+            f"Which robot asks for another one's memory? I know {who}; name one as the asker.", Verdict.AMBIGUOUS
+        )
     except UnknownAgent as unknown:
         known = f" I know: {wording.listed(run.agents, 8)}." if run.agents else ""
         draft = not_seen(f"I have nothing from a robot called '{unknown}'.{known}")

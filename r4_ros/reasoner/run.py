@@ -33,6 +33,7 @@ from r4_ros.reasoner.news import FEW, is_news, told_of, visits, witnessed
 
 LIVING = (EntryState.PRESENT, EntryState.UNKNOWN)
 LIMIT = 200
+OTHER_ROBOTS = frozenset({"otherrobot", "theotherrobot", "anotherrobot", "otherrobots", "theotherrobots"})
 SIDE_REACH_M = 4.0  # 'left of', 'behind' and the like mean things around here, not across the building
 VIEW_RELATIONS = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.IN_FRONT_OF, Relation.BEHIND)
 REGION_NAMES = {
@@ -52,6 +53,10 @@ class UnknownRegion(Exception):
 
 class UnknownAgent(Exception):
     """A robot is named that the memory has nothing of."""
+
+
+class UnnamedAsker(Exception):
+    """'The other robot' is asked of, and it isn't said by which one."""
 
 
 @dataclass
@@ -139,7 +144,12 @@ class Run:
         return probe
 
     def agents_named(self, asked: Sequence[str]) -> tuple[str, ...]:
-        """Agents of the memory by the names in a question ('robot 2' is 'robot2'). Raises UnknownAgent."""
+        """Agents of the memory by the names in a question ('robot 2' is 'robot2'). Raises UnknownAgent, UnnamedAsker."""
+        if any(plain(name) in OTHER_ROBOTS for name in asked):
+            if not self.ego_agent:
+                raise UnnamedAsker
+            others = tuple(agent for agent in self.agents if agent != self.ego_agent)
+            asked = others or asked
         known = {plain(agent): agent for agent in self.agents}
         unknown = [name for name in asked if plain(name) not in known]
         if unknown:

@@ -17,6 +17,7 @@ ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 IMAGINING = frozenset("if when say suppose while imagine position picture assume".split())
 STANCES = frozenset("sit stand lie be face look position kneel lean wait stay perch 'm".split())
 IMAGINED_TO = frozenset(", ? what where which who how".split())
+OTHER_ROBOT = "the other robot"
 TOWARDS = frozenset("to at for".split())
 STANDING = frozenset("is are was were am 's 're 'm be been in at now exactly located standing right then".split())
 
@@ -47,14 +48,19 @@ class Sketch:
 def find_agents(sketch: Sketch) -> None:
     """Robots that are named as who saw it ('what did robot2 see')."""
     apart = tuple(w for w in sketch.reading.words if ROBOT.match(w.lower) and sketch.reading.phrase_at(w.i) is None)
-    sees = any(w.lemma in asking.SEE_LEMMAS | {"know", "say"} for w in sketch.reading.words)
+    sees = any(w.lemma in asking.SEE_LEMMAS | {"know", "say", "accord"} for w in sketch.reading.words)
     found = tuple(p for p in sketch.reading.phrases if _is_agent(sketch, p) and p.start not in sketch.masked)
     if sees and found:
-        sketch.agents = tuple(p.noun for p in found)
+        sketch.agents = tuple(OTHER_ROBOT if _is_other(p) else p.noun for p in found)
         sketch.agent_phrases = found
     elif sees and apart:
         sketch.agents = tuple(w.lower for w in apart)
         sketch.used.update(w.i for w in apart)
+
+
+def _is_other(phrase: NounPhrase) -> bool:
+    """'the other robot', 'another robot': not the one that is asked."""
+    return phrase.noun == "robot" and (phrase.determiner == "another" or "other" in phrase.modifiers)
 
 
 def _is_agent(sketch: Sketch, phrase: NounPhrase) -> bool:
@@ -64,7 +70,9 @@ def _is_agent(sketch: Sketch, phrase: NounPhrase) -> bool:
     sees = head.dep == "nsubj" and verb.lemma in asking.SEE_LEMMAS and phrase.head < verb.i
     asked = sketch.ask.start <= phrase.head < sketch.ask.end
     known = lexicon.exact_kind(phrase.noun) is not None
-    return bool(ROBOT.match(phrase.noun)) or (sees and not asked and not known and not phrase.plural)
+    return (
+        bool(ROBOT.match(phrase.noun)) or _is_other(phrase) or (sees and not asked and not known and not phrase.plural)
+    )
 
 
 def subject(sketch: Sketch) -> Literal["thing", "robot", "robots", "rooms"]:
@@ -74,8 +82,9 @@ def subject(sketch: Sketch) -> Literal["thing", "robot", "robots", "rooms"]:
         rest = [i for i in range(ask.end, sketch.end) if i not in sketch.masked and lowers[i] not in STANDING]
         robots = tuple(lowers[i] for i in rest if ROBOT.match(lowers[i]))
         named = sketch.reading.phrase_at(rest[0]) if rest else None
-        if named is not None and ROBOT.match(named.noun) and rest == list(range(named.start, named.end)):
-            robots, rest = (named.noun,), []
+        robot = named is not None and (ROBOT.match(named.noun) or _is_other(named))
+        if named is not None and robot and rest == list(range(named.start, named.end)):
+            robots, rest = (OTHER_ROBOT if _is_other(named) else named.noun,), []
             sketch.used.update(range(named.start, named.end))
             sketch.agents = robots
             return "robot"
