@@ -142,6 +142,12 @@ def named(found: Found) -> str:
     return wording.plural(noun(found.plan), many) if many > 1 else f"the {noun(found.plan)}"
 
 
+def value_unknown(found: Found, name: str) -> Draft:
+    """Seen, without the property asked about."""
+    text = f"I have seen {named(found)}, but {wording.its(found.evidence)} {name} isn't known."
+    return not_seen(text, None, found.evidence[:5])
+
+
 def counted(plan: Plan, count: int) -> str:
     """'3 red cups', '4 things for that'."""
     return wording.plural(noun(plan), count) + (" for that" if plan.target.semantic.purpose else "")

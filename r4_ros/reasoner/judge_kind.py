@@ -23,6 +23,7 @@ from r4_ros.reasoner.draft import (
     place_asked,
     time_asked,
     unsupported,
+    value_unknown,
 )
 from r4_ros.reasoner.judge_verify import verify
 from r4_ros.reasoner.keys import Asked, Form, Relation, TemporalOp
@@ -241,11 +242,7 @@ def attribute(run: Run, found: Found) -> Draft:
     if found.plan.asked is Asked.SIZE:
         return _size(run, found)
     if not told:
-        return not_seen(
-            f"I have seen {named(found)}, but {wording.its(found.evidence)} {name} isn't known.",
-            None,
-            found.evidence[:5],
-        )
+        return value_unknown(found, name)
     values = tuple(dict.fromkeys(value for _, value in told))
     if len(values) == 1:
         seen = wording.when(told[0][0].last_seen, run.now_ns, run.zone)

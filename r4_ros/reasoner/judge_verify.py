@@ -13,12 +13,12 @@ from r4_ros.reasoner.draft import (
     answered,
     best_first,
     gone_text,
-    named,
     near_miss,
     not_seen,
     noun,
     place_asked,
     unsupported,
+    value_unknown,
 )
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, Relation
 from r4_ros.reasoner.run import Found, Run
@@ -44,12 +44,7 @@ def _has(found: Found, asked: Attribute, negate: bool) -> Draft:
     known = [(e, wording.attribute(e, asked.name)) for e in found.evidence]
     told = [(e, value) for e, value in known if value]
     if not told:
-        name = asked.name or "state"
-        return not_seen(
-            f"I have seen {named(found)}, but {wording.its(found.evidence)} {name} isn't known.",
-            None,
-            found.evidence[:5],
-        )
+        return value_unknown(found, asked.name or "state")
     holds = [lexicon.same_value(asked.name, asked.value, value) for _, value in told]
     each = wording.listed([wording.valued(e, value) for e, value in told])
     cited = [e for e, _ in told]

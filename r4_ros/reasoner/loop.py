@@ -45,7 +45,8 @@ from r4_ros.reasoner.keys import Attribute, Form, Plan
 from r4_ros.reasoner.moments import Window
 from r4_ros.reasoner.planner import LmPlanner, Planner
 from r4_ros.reasoner.retry import Attempt
-from r4_ros.reasoner.run import Found, Run, UnknownAgent, UnknownRegion, UnnamedAsker
+from r4_ros.reasoner.robots import UnknownAgent, UnnamedAsker
+from r4_ros.reasoner.run import Found, Run, UnknownRegion
 
 JUDGES = {
     **KINDS,
@@ -108,10 +109,8 @@ def solve(
     except DeadlineExceeded:
         draft = Draft("I ran out of time before I could answer.", Verdict.TIMEOUT)
     except UnnamedAsker:
-        who = wording.listed(run.agents, 8)
-        draft = Draft(
-            f"Which robot asks for another one's memory? I know {who}; name one as the asker.", Verdict.AMBIGUOUS
-        )
+        text = f"Which robot asks for another one's memory? Name the asker: {wording.listed(run.agents, 8)}."
+        draft = Draft(text, Verdict.AMBIGUOUS)
     except UnknownAgent as unknown:
         known = f" I know: {wording.listed(run.agents, 8)}." if run.agents else ""
         draft = not_seen(f"I have nothing from a robot called '{unknown}'.{known}")

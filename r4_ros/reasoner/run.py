@@ -26,14 +26,13 @@ from r4_ros.core.model import (
     TraceStep,
 )
 from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory
-from r4_ros.reasoner import explain, keys, lexicon, moments, sieve, viewpoint
+from r4_ros.reasoner import explain, keys, lexicon, moments, robots, sieve, viewpoint
 from r4_ros.reasoner.keys import EVENT_KINDS, By, EventKey, Form, Plan, Relation, SpatialKey, Step, TemporalOp
 from r4_ros.reasoner.moments import Times, Window
 from r4_ros.reasoner.news import FEW, is_news, told_of, visits, witnessed
 
 LIVING = (EntryState.PRESENT, EntryState.UNKNOWN)
 LIMIT = 200
-OTHER_ROBOTS = frozenset({"otherrobot", "theotherrobot", "anotherrobot", "otherrobots", "theotherrobots"})
 SIDE_REACH_M = 4.0  # 'left of', 'behind' and the like mean things around here, not across the building
 VIEW_RELATIONS = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.IN_FRONT_OF, Relation.BEHIND)
 REGION_NAMES = {
@@ -49,14 +48,6 @@ REGION_NAMES = {
 
 class UnknownRegion(Exception):
     """A place is named that no region of the map has as its name."""
-
-
-class UnknownAgent(Exception):
-    """A robot is named that the memory has nothing of."""
-
-
-class UnnamedAsker(Exception):
-    """'The other robot' is asked of, and it isn't said by which one."""
 
 
 @dataclass
@@ -144,17 +135,8 @@ class Run:
         return probe
 
     def agents_named(self, asked: Sequence[str]) -> tuple[str, ...]:
-        """Agents of the memory by the names in a question ('robot 2' is 'robot2'). Raises UnknownAgent, UnnamedAsker."""
-        if any(plain(name) in OTHER_ROBOTS for name in asked):
-            if not self.ego_agent:
-                raise UnnamedAsker
-            others = tuple(agent for agent in self.agents if agent != self.ego_agent)
-            asked = others or asked
-        known = {plain(agent): agent for agent in self.agents}
-        unknown = [name for name in asked if plain(name) not in known]
-        if unknown:
-            raise UnknownAgent(unknown[0])
-        return tuple(known[plain(name)] for name in asked)
+        """Agents of the memory by the names in a question. Raises UnknownAgent and UnnamedAsker."""
+        return robots.named(asked, self.agents, self.ego_agent)
 
     def execute(self, plan: Plan, present_only: bool, at_ns: int | None = None) -> Found:
         """Run all steps; stops at the first that finds nothing. ``at_ns`` picks an instant of the asked window.
@@ -399,11 +381,6 @@ def properties(step: Step) -> tuple[tuple[str, str], ...]:
     """Properties that a step asks for and a memory can check: colour, material, shape, state."""
     known = [a for a in step.semantic.attributes if a.is_known and not a.negate]
     return tuple((a.name, lexicon.value_of(a.name, a.value)) for a in known)
-
-
-def plain(name: str) -> str:
-    """A robot's name as people may write it: 'Robot 2' is 'robot2'."""
-    return "".join(c for c in name.casefold() if c.isalnum())
 
 
 def _ids(evidence: Sequence[Evidence]) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from r4_ros.reasoner import lexicon, sieve, wording
 from r4_ros.reasoner.draft import Draft, not_seen, unsupported
 from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.moments import Window
-from r4_ros.reasoner.run import LIMIT, Run, plain
+from r4_ros.reasoner.robots import plain
+from r4_ros.reasoner.run import LIMIT, Run
 
 SURE = 0.9
 VAGUE_NS = 2 * NS_PER_S

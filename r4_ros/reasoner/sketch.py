@@ -70,9 +70,8 @@ def _is_agent(sketch: Sketch, phrase: NounPhrase) -> bool:
     sees = head.dep == "nsubj" and verb.lemma in asking.SEE_LEMMAS and phrase.head < verb.i
     asked = sketch.ask.start <= phrase.head < sketch.ask.end
     known = lexicon.exact_kind(phrase.noun) is not None
-    return (
-        bool(ROBOT.match(phrase.noun)) or _is_other(phrase) or (sees and not asked and not known and not phrase.plural)
-    )
+    named = bool(ROBOT.match(phrase.noun)) or _is_other(phrase)
+    return named or (sees and not asked and not known and not phrase.plural)
 
 
 def subject(sketch: Sketch) -> Literal["thing", "robot", "robots", "rooms"]:
