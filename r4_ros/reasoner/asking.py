@@ -21,7 +21,8 @@ GO_VERBS = frozenset(
 GOING_VERBS = frozenset("go head turn walk run move drive".split())
 LEADING = frozenset("take guide lead navigate escort drive walk show bring direct point steer get".split())
 COMMANDS = frozenset(
-    "rank sort order pick choose select identify point reverse proceed approach wait stop follow return".split()
+    """rank sort order put arrange pick choose select identify point reverse proceed approach wait stop follow
+    return""".split()
 )
 """Verbs that command, where they open a sentence and are verbs there."""
 HEADING = frozenset("reverse proceed approach wait stop follow return".split())

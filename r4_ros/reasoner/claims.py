@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r4_ros.reasoner import lexicon, negation, occasions
+from r4_ros.reasoner import asking, lexicon, negation, occasions
 from r4_ros.reasoner.asking import POSTURES, Ask
 from r4_ros.reasoner.keys import Asked, Attribute, Claim, EventKey, EventName, Form
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
@@ -28,7 +28,7 @@ def claim_of(
         return None, *_choice(ask, target, [p for p in places if not any(a <= p.start < b for a, b in spans)])
     if ask.form is Form.COMPARE:
         return None, None, ask if ask.asked else replace(ask, asked=_compared(reading, ask, end))
-    if ask.form is not Form.VERIFY:
+    if ask.form is not Form.VERIFY or ask.asked is Asked.NUMBER:  # 'are there enough chairs in the hall'
         return None, None, ask
     asker = target is None and bool(EGO_WORDS & set(reading.lowers[ask.end : ask.end + 1]))
     if asker and reading.lowers[ask.end - 1] in ("can", "could", "may"):  # 'can I walk to the pier from here'
@@ -80,7 +80,8 @@ def _choice(ask: Ask, target: NounPhrase | None, places: list[Place]) -> tuple[P
         return None, replace(ask, asked=Asked(named))
     located = DIRECTIONS & set(" ".join(ask.choices).split()) or first[-1] in PLACING
     if located:
-        place = next((p for p in places if p.subject is target or p.subject is None), None)
+        mine = [p for p in places if p.subject is target or p.subject is None]
+        place = next((p for p in mine if p.start >= ask.end), next(iter(mine), None))
         return place, replace(ask, asked=Asked.LOCATION)
     return None, replace(ask, asked=Asked.OTHER)
 
@@ -129,6 +130,10 @@ def _closes(reading: Reading, place: Place, opens: int, begin: int, end: int, ma
     content = ("NN", "NNS", "JJ", "JJR", "VBN", "VBG", "VB", "VBD")
     placed = ("place", "locate", "stand", "sit", "lie", "hang", "mount", "put", "be", "stay", "keep", "leave", "store")
     does = reading.lowers[opens] in ("do", "does", "did")
-    if does and not any(reading.words[i].lemma in placed for i in rest):
+    verb = next((i for i in reversed(rest) if i < place.start and reading.words[i].tag == "VB"), -1)
+    ends_there = verb >= 0 and all(reading.words[i].tag in ("RB", "RP") for i in rest if i > verb)
+    if does and ends_there and reading.words[verb].lemma not in asking.SEE_LEMMAS:
+        rest = [i for i in rest if i != verb]  # 'does the hamster hide in the tunnel', 'did it end up in the hall'
+    elif does and not any(reading.words[i].lemma in placed for i in rest):
         return False  # 'does the lamp beside the bed flicker': its own verb says something else
     return not any(reading.words[i].tag in content and reading.words[i].lemma not in placed for i in rest)

@@ -38,7 +38,8 @@ from r4_ros.reasoner.keys import (
 )
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.places import Place
-from r4_ros.reasoner.purposes import SERVING, purpose_at, restricts_use
+from r4_ros.reasoner.purposes import SERVING, purpose_at
+from r4_ros.reasoner.restricting import in_purpose, is_imagined, is_loose, is_said_before
 from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
 from r4_ros.reasoner.sketch import (
     ROBOT,
@@ -47,7 +48,8 @@ from r4_ros.reasoner.sketch import (
     imagined_spans,
     subject,
 )
-from r4_ros.reasoner.target import PERSONAL, PRONOUNS, beside, find_target, shown_on
+from r4_ros.reasoner.target import PERSONAL, PRONOUNS, find_target
+from r4_ros.reasoner.target_roles import beside, shown_on
 
 PAIRED = (Form.COMPARE, Form.CHOOSE, Form.ORDER, Form.DISTANCE)
 """Forms that take a second thing up themselves."""
@@ -80,7 +82,7 @@ def _is_said_of_past(reading: parse.Reading, mention: temporal.Mention, begin: i
     """'I had two this morning. Where's the other one?': when a statement was true, before the question."""
     ended = [k for k in range(mention.end, begin) if reading.lowers[k] in (".", "!")]
     past = any(w.tag == "VBD" for w in reading.words[: mention.start])
-    asks_now = any(w.tag in ("VBZ", "VBP") for w in reading.words[begin : begin + 3])
+    asks_now = any(w.tag in ("VBZ", "VBP") and w.lemma != "do" for w in reading.words[begin : begin + 3])
     return bool(ended) and past and asks_now
 
 
@@ -158,10 +160,10 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
     """The retrieval of one noun phrase with everything that restricts it; steps it refers to are made first."""
     keys = []
     for place in sketch.places:
-        if is_target and (_in_purpose(sketch, place) or _is_said_before(sketch, place)):
+        if is_target and (in_purpose(sketch, place) or is_said_before(sketch, place)):
             continue
-        mine = place.subject is phrase or (is_target and (place.subject is None or _is_loose(sketch, place)))
-        if not mine or place is sketch.claimed or _is_imagined(sketch, place):
+        mine = place.subject is phrase or (is_target and (place.subject is None or is_loose(sketch, place)))
+        if not mine or place is sketch.claimed or is_imagined(sketch, place):
             continue
         key = _spatial(sketch, place)
         if key is not None:
@@ -190,41 +192,6 @@ def _claim_of_place(sketch: Sketch, claim: Claim, place: Place) -> Claim:
     if negation.is_outside(sketch.reading, place):
         key, claim = negation.not_in(key), claim.model_copy(update={"negate": not claim.negate})
     return claim.model_copy(update={"spatial": key.model_copy(update={"negate": False})})
-
-
-def _is_said_before(sketch: Sketch, place: Place) -> bool:
-    """'I want to see what is on my face. What should I do?': places of another sentence restrict no action."""
-    return sketch.ask.form is Form.ACTION and sketch.target is None and place.end <= sketch.begin
-
-
-def _in_purpose(sketch: Sketch, place: Place) -> bool:
-    """'to keep drinks cold at a picnic': what the purpose says of places restricts nothing."""
-    at = purpose_at(sketch) if sketch.target is None else -1
-    return 0 <= at < place.start and not restricts_use(place)
-
-
-def _is_loose(sketch: Sketch, place: Place) -> bool:
-    """Whether what a place seems to restrict is nothing that the plan looks for: then the target is meant."""
-    subject = place.subject
-    if subject is None or subject is sketch.target or place.start in sketch.masked:
-        return False
-    if sketch.ask.form in (Form.IDENTIFY, Form.WHEN) and _is_treated(sketch, subject):
-        return False
-    anchors = [a for p in sketch.places for a in (p.anchor, p.other)] + [e.reference for e in sketch.extremes]
-    found_by_step = not lexicon.is_room(subject.noun)
-    spoken_for = any(a is subject and found_by_step for a in [*anchors, *sketch.agent_phrases])
-    within = any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
-    other_end = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE, Form.COMPARE, Form.EXPLAIN)
-    return not (spoken_for or within or other_end)
-
-
-def _is_treated(sketch: Sketch, phrase: NounPhrase) -> bool:
-    """'who waters the ferns on the landing': what something is done to is there, not who does it."""
-    words = sketch.reading.words
-    verb = words[words[phrase.head].head]
-    does = sketch.ask.asked is Asked.IDENTITY or (sketch.target is not None and sketch.target.proper)
-    placing = verb.lemma in ("put", "leave", "set", "place", "see", "have", "lay", "stand", "hang", "find")
-    return does and words[phrase.head].dep == "dobj" and not placing
 
 
 def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:
@@ -260,7 +227,7 @@ def _spatial(sketch: Sketch, place: Place) -> SpatialKey | None:
 
 def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> Superlative | None:
     for extreme in sketch.extremes:
-        open_one = is_target and (extreme.phrase is None or (phrase is None and _is_open(extreme.phrase)))
+        open_one = is_target and (extreme.phrase is None or _is_open(sketch, phrase, extreme.phrase))
         loose = is_target and phrase is None and sketch.ask.asked is Asked.IDENTITY and extreme.by is By.OTHER
         if extreme.phrase is not phrase and not (open_one or loose):
             continue
@@ -283,18 +250,12 @@ def _superlative(sketch: Sketch, phrase: NounPhrase | None, is_target: bool) -> 
     return None
 
 
-def _is_open(phrase: NounPhrase) -> bool:
-    """'the nearest place to sit', 'the closest object that I can sit on': the thing itself is what is asked."""
-    return phrase.noun in SERVING or lexicon.is_anything(phrase.noun)
-
-
-def _is_imagined(sketch: Sketch, place: Place) -> bool:
-    """Whether a relation says where the asker imagines to stand ('if I sit on the sofa facing the window')."""
-    if place.viewer:
+def _is_open(sketch: Sketch, target: NounPhrase | None, picked: NounPhrase) -> bool:
+    """'the smallest size of scrubs', 'the nearest place to sit', 'the quickest way to warm it': it is the target's."""
+    if sketch.ask.form is Form.ATTRIBUTE and picked.head < sketch.ask.end:
         return True
-    if place.subject is not None and place.relation is not Relation.FACING and not place.ego:
-        return False
-    return any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
+    open_one = picked.noun in SERVING or lexicon.is_anything(picked.noun)
+    return target is None and (open_one or (picked.noun == "way" and purpose_at(sketch) >= 0))
 
 
 def _imagined(sketch: Sketch) -> tuple[SpatialKey, ...]:
@@ -302,7 +263,7 @@ def _imagined(sketch: Sketch) -> tuple[SpatialKey, ...]:
         sketch.used.update(range(start, end))
     found = []
     for place in sketch.places:
-        key = _spatial(sketch, place) if _is_imagined(sketch, place) and place is not sketch.claimed else None
+        key = _spatial(sketch, place) if is_imagined(sketch, place) and place is not sketch.claimed else None
         if key is not None and place.ego and place.subject is not None:  # 'with the river at my back'
             key = key.model_copy(update={"subject": _reference(sketch, place.subject)})
         if key is not None and (key.subject is not None or key.reference != EGO):

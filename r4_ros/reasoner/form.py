@@ -16,6 +16,7 @@ from r4_ros.reasoner.asking import (
     OPENING,
     SEE_LEMMAS,
     SEEKING,
+    SOME,
     WANTING,
     Ask,
     Clause,
@@ -71,7 +72,9 @@ def _for_what(reading: Reading, start: int, end: int) -> bool:
     """'what is the hook for', 'what do we use the hook for'."""
     asks = reading.lowers[start] == "what" and reading.words[end - 1].lower == "for"
     following = reading.lowers[start + 1 : start + 2]
-    uses = following in (("do",), ("does",), ("did",)) and any(w.lemma == "use" for w in reading.words[start:end])
+    uses = following in (("do",), ("does",), ("did",)) and any(
+        w.lemma in ("use", "need", "want", "keep", "have") for w in reading.words[start:end]
+    )
     return asks and (uses or bool(BE & set(following)))
 
 
@@ -81,7 +84,7 @@ def _led(reading: Reading, start: int, end: int) -> int:
     for k in range(start, min(start + OPENING, end - 2)):
         if (
             lowers[k : k + 1] in (("way",), ("route",), ("path",))
-            and (j := k + 1 + (lowers[k + 1] in ("out", "back", "down", "up", "over", "across", "through"))) < end - 1
+            and (j := _way_to(reading, k + 1)) < end - 1
             and lowers[j] in ("to", "towards")
             and reading.phrase_at(j + 1)
             and lowers[k - 1] not in ("your", "my", "any", "no")
@@ -91,6 +94,13 @@ def _led(reading: Reading, start: int, end: int) -> int:
         if goal and reading.words[k].lemma in LEADING:
             return k + 2
     return -1
+
+
+def _way_to(reading: Reading, j: int) -> int:
+    """Where 'to' may stand behind 'the way': 'the way back to', 'the way from the ward to'."""
+    j += reading.lowers[j] in ("out", "back", "down", "up", "over", "across", "through")
+    origin = reading.phrase_at(j + 1) if reading.lowers[j : j + 1] == ("from",) and j + 1 < len(reading.words) else None
+    return origin.end if origin is not None else j
 
 
 def _chosen(reading: Reading, ask: Ask, end: int) -> Ask:
@@ -109,7 +119,7 @@ def _who(reading: Reading, start: int, end: int) -> Ask:
     listed = _chosen(reading, someone, end)
     if listed.form is Form.CHOOSE and any(w.tag in ("JJS", "RBS") for w in reading.words[start:end]):
         return listed
-    if any(w.tag in ("JJR", "RBR") for w in reading.words[start:end]):
+    if any(w.tag in ("JJR", "RBR") and reading.lowers[w.i - 1] not in SOME for w in reading.words[start:end]):
         return Ask(Form.COMPARE, start, start + 1, Asked.OTHER)
     seen = _who_saw(reading, start, end)
     return Ask(Form.IDENTIFY, start, seen, Asked.AGENT) if seen else someone
@@ -172,7 +182,8 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.NAVIGATE, start, start + 1)
     if verb in FIND_VERBS:
         return Ask(Form.LOCATE, start, start + 1)
-    if verb in RANKING:
+    arranged = verb in ("put", "arrange") and "order" in reading.lowers[start:end]
+    if verb in RANKING or arranged:
         return Ask(Form.ORDER, start, start + 1)
     if verb == "count":
         return Ask(Form.COUNT, start, start + 1)

@@ -34,7 +34,8 @@ def _many(clause: Clause) -> Ask | None:
     unit = clause.at(2).rstrip("s")
     if clause.at(1) == "many" and unit in UNITS:
         ago = clause.at(3) == "ago"
-        return Ask(Form.WHEN if ago else Form.DURATION, start, start + 3 + ago)
+        each = 2 * (clause.at(3) in ("a", "an", "per", "each") and clause.at(4) in UNITS)  # 'how many hours a day'
+        return Ask(Form.WHEN if ago else Form.DURATION, start, start + 3 + ago + each)
     if clause.at(1) == "many" and unit in LENGTHS and not (unit == "step" and _has_steps(clause)):
         return Ask(Form.DISTANCE, start, start + 3)
     if clause.has("than"):
@@ -78,6 +79,8 @@ def _much_so(clause: Clause) -> Ask | None:
     said, start = clause.at(1), clause.start
     if said in words.STATES:
         return Ask(Form.STATE, start, start + 2, Asked(words.STATES[said][0]))
+    if said in ("quickly", "fast", "soon") and clause.at(2) in ("did", "does", "do", "can"):
+        return Ask(Form.DURATION, start, start + 2)
     if said in SIZE_WORDS | set(QUALITIES):
         return Ask(Form.ATTRIBUTE, start, start + 2, QUALITIES.get(said, Asked.SIZE))
     return None

@@ -30,6 +30,9 @@ IS = frozenset("is was are were 's".split())
 DID = frozenset("does do did".split())
 DEPICTING = frozenset("show depict represent mean symbolize symbolise illustrate portray indicate signify".split())
 """'what does the painting show'."""
+TALKING = frozenset("argue talk chat discuss quarrel laugh shout complain whisper".split())
+READ = frozenset("number word letter message".split())
+"""What stands on things to be read."""
 EARLIER = frozenset("earlier sooner later".split())
 WHOLES = frozenset("room part place shelf region".split())
 """Where something is, as part of a larger place."""
@@ -57,7 +60,7 @@ def _head(clause: Clause) -> tuple[int, str]:
 
 def _is_stranded(clause: Clause) -> bool:
     ends = [w for w in clause.untimed if clause.at(w.i + 1 - clause.start) in (",", "")]  # 'which .. live in, based on'
-    return any(w.tag in ("IN", "RP") and w.lower in STRANDED for w in [*ends, clause.untimed[-1]])
+    return any(w.tag in ("IN", "RP", "RB") and w.lower in STRANDED for w in [*ends, clause.untimed[-1]])
 
 
 def _before(clause: Clause) -> str:
@@ -114,8 +117,13 @@ def _when(clause: Clause) -> Ask | None:
     of_these = clause.reading.phrase_at(clause.start + 2) if clause.at(1) == "of" else None
     if during and of_these is not None and is_happening(of_these.noun):
         return Ask(Form.WHEN, clause.start, of_these.end)  # 'on which of your rounds did it ring'
-    dated = head in ("time", "date", "day", "hour") or clause.at(1) == "time"
-    if dated or (_before(clause) in ("at", "in", "on") and head in POINTS_IN_TIME):
+    unit = head.removesuffix("s")
+    dated = unit in ("time", "date", "day", "hour", "week", "month", "year") or clause.at(1) == "time"
+    if (
+        (dated and unit != "time")
+        or head == "time"
+        or (_before(clause) in ("at", "in", "on") and unit in POINTS_IN_TIME)
+    ):
         return Ask(Form.WHEN, clause.start, clause.start + 2)
     return None
 
@@ -144,7 +152,8 @@ def _state(clause: Clause) -> Ask | None:
     noun, head = _head(clause)
     if clause.at(1) in IS and clause.at(2) in ("wrong", "up") and clause.at(3) == "with":
         return Ask(Form.STATE, clause.start, clause.start + 4, Asked.CONDITION)  # 'what's wrong with the tap'
-    if head == "state" or (head in ("condition", "shape") and _before(clause) == "in"):
+    within = _before(clause) == "in" or (_is_stranded(clause) and clause.untimed[-1].lower == "in")
+    if head == "state" or (head in ("condition", "shape", "mood") and within):
         return Ask(Form.STATE, clause.start, noun + 1, Asked.CONDITION)
     said = clause.at(1) in IS and (clause.at(2), clause.at(3)) == ("the", "state")
     if not said:
@@ -164,8 +173,11 @@ def _text(clause: Clause) -> Ask | None:
     noun, head = _head(clause)
     reading, start = clause.reading, clause.start
     if head:
-        told = head in words.TEXTS | {"number", "word", "letter", "message"} and clause.at(noun + 1 - start) in IS
+        told = head in words.TEXTS | READ and clause.at(noun + 1 - start) in IS
         return Ask(Form.ATTRIBUTE, start, noun + 1, Asked.TEXT) if told else None
+    number = clause.at(1) in IS and (clause.at(2), clause.at(4)) == ("the", "on") and clause.at(3) in READ
+    if number:  # 'what is the number on the locker'
+        return Ask(Form.ATTRIBUTE, start, start + 4, Asked.TEXT)
     written = next((w.i for w in clause.words if w.lemma in words.WRITING), -1)
     if written >= 0 and clause.at(1) in IS:
         return Ask(Form.ATTRIBUTE, start, written + 1, Asked.TEXT)
@@ -183,7 +195,8 @@ def _property(clause: Clause) -> Ask | None:
 
 def _robots(clause: Clause) -> Ask | None:
     noun, head = _head(clause)
-    sees = head in ("robot", "robots", "agent") and clause.lemmas & SEE_LEMMAS
+    first = clause.at(noun + 1 - clause.start) in IS and clause.has("first", "last")  # 'was the first to notice it'
+    sees = head in ("robot", "robots", "agent") and clause.lemmas & SEE_LEMMAS and not first
     return Ask(Form.IDENTIFY, clause.start, noun + 1, Asked.AGENT) if sees else None
 
 
@@ -249,10 +262,11 @@ def _doing(clause: Clause) -> Ask | None:
     if acts and clause.at(noun + 1 - clause.start) in DID:
         return Ask(Form.ACTION, clause.start, noun + 1)
     asks = clause.at(1) in AUXILIARIES - {"has", "have", "had"}
+    talks = clause.lemmas & TALKING and any(w.lower == "about" for w in clause.words) and asks
     able = clause.at(1) in ("can", "could")  # 'what can I do', but 'what can I do my homework on'
     done = any(w.lemma == "do" and clause.at(w.i + 1 - clause.start) not in ("n't", "not") for w in clause.words[2:])
     does = (done or said[-2:] == ["up", "to"]) and (not able or said[-1:] == ["do"])
-    if (asks and (does or clause.has("doing"))) or clause.has("happened", "happening"):
+    if talks or (asks and (does or clause.has("doing"))) or clause.has("happened", "happening"):
         return Ask(Form.ACTION, clause.start, clause.start + 1)
     return None
 
@@ -287,7 +301,8 @@ READERS: tuple[Reader, ...] = (
 def property_asked(reading: Reading, start: int, end: int) -> Ask | None:
     """'what color is ...', 'what is the size of ...', 'what is the distance between ...', 'what is the location of'."""
     for k in range(start + 1, min(start + 9, end)):
-        if k <= start + 4 or reading.lowers[k + 1 : k + 2] == ("of",) or reading.lowers[k] in words.TOLD_OF:
+        near = k <= start + 4 or reading.lowers[k + 1 : k + 2] == ("of",) or reading.lowers[k] in words.TOLD_OF
+        if near or _is_owned(reading, start, k):
             found = _property_at(reading, start, k, end)
             if found is not None:
                 return found
@@ -310,11 +325,28 @@ def _property_at(reading: Reading, start: int, k: int, end: int) -> Ask | None:
     if word == "time" and lowers[k - 1] in ("latest", "earliest", "last", "first", "exact"):
         return Ask(Form.WHEN, start, k + 1)
     asked = words.PROPERTIES.get(word) or (words.TOLD_OF.get(word) if _is_told_of(reading, start, k) else None)
-    if asked is None:
+    if asked is None or (k == start + 1 and lowers[k + 1 : k + 2] == ("did",) and _lacks_object(reading, k, end)):
         return None
     directly = k == start + 3 and lowers[k - 1] == "the" and lowers[k + 1 : k + 2] == ("in",)
+    if _is_owned(reading, start, k):
+        return Ask(Form.ATTRIBUTE, start, start + 1, Asked(asked))
     near = k <= start + 2 or of or directly or word in words.TOLD_OF
     return Ask(Form.ATTRIBUTE, start, k + 1 + of, Asked(asked)) if near else None
+
+
+def _is_owned(reading: Reading, start: int, k: int) -> bool:
+    """'what is Ben's skin color', 'what is the dog's favourite colour': a property that closes a possessive."""
+    owner = next((w.i for w in reading.words[start + 2 : k] if w.tag == "POS"), -1)
+    rest = reading.words[owner + 1 : k] if owner >= 0 else ()
+    told = reading.lowers[start + 1] in IS and bool(rest) and reading.phrase_at(k) is None
+    return told and all(w.tag in ("NN", "JJ", "NNP") for w in rest)
+
+
+def _lacks_object(reading: Reading, k: int, end: int) -> bool:
+    """'which brand did Tina introduce': what the verb does something to is the brand, and nothing else is named."""
+    doer = reading.phrase_at(k + 2) if k + 2 < end else None
+    named = [p for p in reading.phrases if k < p.start < end and reading.words[p.head].dep in ("dobj", "attr")]
+    return doer is not None and doer.start == k + 2 and not named and reading.words[k].dep == "dobj"
 
 
 def _is_told_of(reading: Reading, start: int, k: int) -> bool:

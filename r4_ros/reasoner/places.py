@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from r4_ros.reasoner import lexicon
-from r4_ros.reasoner.asking import BE
+from r4_ros.reasoner.asking import BE, WH
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
@@ -20,6 +20,8 @@ from r4_ros.reasoner.spatial_words import (
     FACES,
     HANGING,
     HOURS,
+    LINKS,
+    LONGEST,
     MANNER,
     PARTS,
     REACH_M,
@@ -29,6 +31,7 @@ from r4_ros.reasoner.spatial_words import (
     UNITS_OF_LENGTH,
     Words,
 )
+from r4_ros.reasoner.tokens import NOUN_TAGS
 
 R = Relation
 EXCLUDING = tuple(
@@ -165,6 +168,47 @@ def _faced(reading: Reading, i: int) -> list[Place]:
     return [Place(R.FACING, i, phrase.end, anchor=phrase, viewer=True)]
 
 
+def _turned_towards(reading: Reading, i: int) -> list[Place]:
+    """'turn towards the altar. What is on the left?': where the asker looks, before the question."""
+    lowers, word = reading.lowers, reading.words[i]
+    at = i + 1 + (lowers[i + 1 : i + 2] in (("to",), ("towards",), ("toward",)))
+    turns = word.lemma == "face" or (word.lemma == "turn" and at > i + 1)
+    if not turns or word.tag not in ("VB", "VBP") or (i and lowers[i - 1] not in (".", ",")) or at >= len(lowers):
+        return []
+    phrase = reading.phrase_at(at)
+    asks = phrase is not None and any(w in WH for w in lowers[phrase.end :])
+    return [Place(R.FACING, i, phrase.end, anchor=phrase, viewer=True)] if asks and phrase is not None else []
+
+
+def _upstairs(reading: Reading, i: int) -> list[Place]:
+    """'the wall downstairs', 'anywhere upstairs': a storey; not 'went upstairs'."""
+    word = reading.words[i]
+    before = reading.words[i - 1] if i else word
+    if word.lower not in ("upstairs", "downstairs") or word.tag in NOUN_TAGS or reading.phrase_at(i) is not None:
+        return []
+    if before.tag[:2] in ("VB", "RB") and before.lower not in LINKS | {"anywhere", "somewhere", "else"}:
+        return []
+    return [Place(R.IN, i, i + 1, anchor=NounPhrase(i, i + 1, i, word.lower))]
+
+
+def _both_of(reading: Reading, i: int) -> list[Place]:
+    """'near and behind me', 'behind and above the bench': two relations to one thing."""
+    lowers = reading.lowers
+    joined = lowers[i + 1 : i + 2] == ("and",)
+    first, rest = TAKING.get(lowers[i : i + 1]), range(min(LONGEST, len(lowers) - i - 2), 0, -1)
+    size = next((n for n in rest if lowers[i + 2 : i + 2 + n] in TAKING), 0) if joined and first is not None else 0
+    at = i + 2 + size
+    if not size or first is None or at >= len(lowers):
+        return []
+    ego = lowers[at] in EGO_WORDS
+    phrase = None if ego else reading.phrase_at(at)
+    if not ego and phrase is None:
+        return []
+    end = at + 1 if phrase is None else phrase.end
+    both = (first, TAKING[lowers[i + 2 : at]])
+    return [Place(relation, i, end, anchor=phrase, ego=ego) for relation in both]
+
+
 def _under_asker(reading: Reading, i: int) -> list[Place]:
     """'the chair I am sitting on', 'what am I leaning against': what is under me."""
     words = reading.words
@@ -237,7 +281,12 @@ def _separates(reading: Reading, i: int) -> list[Place]:
 
 def is_excluded(reading: Reading, phrase: NounPhrase) -> bool:
     """'leaving out the stool', 'apart from the one in the study'."""
-    return any(reading.lowers[max(0, phrase.start - len(said)) : phrase.start] == said for said in EXCLUDING)
+    return is_left_out(reading, phrase.start)
+
+
+def is_left_out(reading: Reading, i: int) -> bool:
+    """Whether 'except', 'apart from' stands right before token i: 'anywhere except in the box'."""
+    return any(reading.lowers[max(0, i - len(said)) : i] == said for said in EXCLUDING)
 
 
 def is_worn(reading: Reading, relation: Relation, i: int, phrase: NounPhrase) -> bool:
@@ -255,5 +304,19 @@ def is_abstract(noun: str) -> bool:
     return last in MANNER or last.endswith(ABSTRACT_ENDINGS)
 
 
-READERS = (_turned_to, _faced, _diagonal, _clock_face, _within, _under_asker, _part, _attached, _hangs_over, _separates)
+READERS = (
+    _turned_to,
+    _turned_towards,
+    _faced,
+    _diagonal,
+    _clock_face,
+    _within,
+    _under_asker,
+    _upstairs,
+    _both_of,
+    _part,
+    _attached,
+    _hangs_over,
+    _separates,
+)
 """Each returns the places that its words at token i tell; none where they tell none."""

@@ -6,6 +6,7 @@ from r4_ros.reasoner import lexicon, uses_words
 from r4_ros.reasoner.keys import Form, Relation
 from r4_ros.reasoner.places import Place
 from r4_ros.reasoner.sketch import Sketch
+from r4_ros.reasoner.superlative import MEETING
 
 AIMS = frozenset("get use find see grab reach open touch face take fetch".split())
 """Verbs of a purpose whose object is the target itself ('to get the box')."""
@@ -37,6 +38,9 @@ def purpose_at(sketch: Sketch) -> int:
         )
         if relative and tokens[k + 3].lemma in PURPOSES:
             return k + 3
+    hoped = _hoped(sketch) if sketch.ask.form is Form.NAVIGATE else -1
+    if hoped >= 0:
+        return hoped
     modal = {"can", "could", "should", "need", "might", "would"} & set(lowers[begin - 1 : begin + 3])
     if not modal or not ({"i", "we", "one"} & set(lowers[begin : begin + 4]) or _for_somebody(sketch)):
         return -1
@@ -48,7 +52,8 @@ def purpose_at(sketch: Sketch) -> int:
     plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
     for k in range(begin, end):
         perfect = tokens[k].lemma == "have" and k + 1 < end and tokens[k + 1].tag == "VBN"  # 'would I have found'
-        if tokens[k].tag == "VB" and tokens[k].lemma not in plain and not perfect:
+        meets = tokens[k].lemma in MEETING and bool(modal & {"would"})  # 'what would I hit'
+        if tokens[k].tag == "VB" and tokens[k].lemma not in plain and not (perfect or meets):
             return k
     return -1
 
@@ -81,6 +86,17 @@ def wanted(sketch: Sketch) -> int:
         at = k + (lowers[k] == "to")
         if wanted and tokens[at].tag in ("VB", "VBP", "NN") and tokens[at].lemma not in AIMS:
             return at
+    return -1
+
+
+def _hoped(sketch: Sketch) -> int:
+    """'which way do I go if I need to throw it away': where the verb stands that is said behind; -1: none is."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    for k in range(sketch.ask.end + 3, sketch.end - 1):
+        wishes = lowers[k] == "to" and tokens[k - 1].lemma in WANTING and lowers[k - 3] == "if"
+        named = sketch.reading.phrase_at(k + 2) if k + 2 < sketch.end else None
+        if wishes and tokens[k + 1].tag == "VB":
+            return -1 if tokens[k + 1].lemma in AIMS and named is not None else k + 1
     return -1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from r4_ros.reasoner.keys import TemporalKey, TemporalOp
 from r4_ros.reasoner.occasions import HAPPENINGS, ORDINALS, VISITS, is_event, is_happening, one_that
 from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.superlative import met_first
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
 Found = tuple[TemporalKey, int, int]
@@ -18,6 +19,8 @@ OWNERS = frozenset("your my our his her their".split())
 
 def ranked(reading: Reading, i: int) -> Found | None:
     """The key that an ordinal, last, latest or recent at token i means; None where it counts no times."""
+    if met_first(reading, i):
+        return None  # 'what would I hit first'
     return next((found for read in READERS if (found := read(reading, i)) is not None), None)
 
 

@@ -107,6 +107,6 @@ def name_of(plan: Plan, reference: Reference) -> str:
     """What a reference is called: ego, the region's name, or the noun of the step."""
     if reference.kind == "step":
         semantic = plan.steps[reference.step].semantic
-        words = (a.value for a in semantic.attributes if a.name not in ("owner", "with"))
+        words = (f"{a.value}'s" if a.name == "owner" else a.value for a in semantic.attributes if a.name != "with")
         return " ".join([*words, semantic.text])
     return "ego" if reference.kind == "ego" else reference.region

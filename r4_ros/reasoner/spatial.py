@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from r4_ros.reasoner import lexicon, negation
+from r4_ros.reasoner import lexicon, negation, words
 from r4_ros.reasoner.keys import Relation
+from r4_ros.reasoner.occasions import is_happening
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.places import READERS, Place, is_abstract, is_excluded, is_worn, seen_from
+from r4_ros.reasoner.places import READERS, Place, is_abstract, is_excluded, is_left_out, is_worn, seen_from
 from r4_ros.reasoner.spatial_words import (
     ABILITIES,
     ABSTRACTLY_ON,
@@ -22,6 +23,7 @@ from r4_ros.reasoner.spatial_words import (
     LINKS,
     LONGEST,
     OWN,
+    OWN_PARTS,
     PARTITIVE,
     RELATIONSHIPS,
     SAT_AT,
@@ -118,7 +120,7 @@ def _at_asker(reading: Reading, relation: Relation, i: int, j: int) -> Place | N
         return Place(relation, i, far.end, ego=True, other=far) if far is not None else None
     if lowers[j] in EGO_WORDS and relation not in (R.IN, R.ON, R.THROUGH, R.ALONG):
         return Place(relation, i, j + 1, ego=True)
-    if lowers[j] in ("my", "your") and lowers[j + 1 : j + 2] in (("position",), ("location",), ("spot",)):
+    if lowers[j] in ("my", "your") and set(lowers[j + 1 : j + 2]) & OWN_PARTS:
         return Place(relation, i, j + 2, ego=True)
     return None
 
@@ -126,7 +128,7 @@ def _at_asker(reading: Reading, relation: Relation, i: int, j: int) -> Place | N
 def _is_no_anchor(reading: Reading, relation: Relation, i: int, phrase: NounPhrase) -> bool:
     """Whether what follows a relation is no thing or room: a time, a manner, 'the scene', clothes."""
     lowers, kind = reading.lowers, lexicon.kind_of(phrase.noun)
-    if "same" in phrase.modifiers and relation is not R.IN:
+    if "same" in phrase.modifiers and relation not in (R.IN, R.FACING):
         return True
     if phrase.noun in ("something", "anything", "nothing", "everything") and phrase.end - phrase.start == 1:
         return True
@@ -137,6 +139,8 @@ def _is_no_anchor(reading: Reading, relation: Relation, i: int, phrase: NounPhra
         return True
     if lowers[i] == "in" and phrase.noun in ("front", "direction"):
         return True
+    if phrase.determiner == "this" and phrase.noun in ("floor", "level", "storey") and lowers[i] in ("on", "at"):
+        return True  # where the asker is
     if lowers[i] in ("in", "on", "at", "by", "under", "into", "through") and is_abstract(phrase.noun):
         return True
     out = relation is R.THROUGH and lowers[i] == "out" and kind not in ("window", "door")
@@ -159,7 +163,10 @@ def _is_no_place(reading: Reading, relation: Relation, i: int) -> bool:
     """'made by hand', 'based on the label', 'good at chess', 'the difference between': no place is meant."""
     word, head = reading.words[i], reading.words[reading.words[i].head]
     if word.lower == "by" and (word.dep == "agent" or head.tag == "VBN") and head.lower not in LINKS:
-        return True
+        named = reading.phrase_at(i + 1) if i + 1 < len(reading.words) else None
+        return named is None or not (named.definite and lexicon.is_standing(named.noun))  # '.. by the window'
+    if word.lower == "by" and i + 1 < len(reading.words) and reading.words[i + 1].tag == "NN":
+        return True  # 'by plane', 'by hand'
     if word.lower == "near" and i and reading.words[i - 1].tag in ("DT", "PRP$"):
         return True  # 'the near hedge'
     if word.lower == "into" and head.lemma in TURNING:
@@ -204,7 +211,7 @@ def _with_subjects(reading: Reading, places: list[Place], masked: frozenset[int]
     done: list[Place] = []
     for place in places:
         subject = _subject(reading, place, done, masked)
-        negate = negation.denied(reading, place.start)
+        negate = negation.denied(reading, place.start) or is_left_out(reading, place.start)
         before = reading.phrase_at(place.start - 1) if place.start else None
         if before is not None and before.noun in ("one", "ones") and not place.viewer and is_excluded(reading, before):
             done.append(replace(place, negate=True))  # 'apart from the one in the study'
@@ -271,7 +278,10 @@ def _sided(reading: Reading, masked: frozenset[int]) -> list[Place]:
 def _is_part(part: NounPhrase, whole: NounPhrase) -> bool:
     """'the table of room 12', 'the cap of the red bottle'; not 'a cup of coffee', 'a picture of the king'."""
     if lexicon.is_room(whole.noun):
-        return lexicon.kind_of(part.noun) is not None
+        named = part.noun in words.PROPERTIES or part.noun in words.TOLD_OF or is_happening(part.noun)
+        return lexicon.kind_of(part.noun) is not None or not (
+            named or is_abstract(part.noun) or part.noun.split()[-1] in PARTITIVE
+        )
     last = part.noun.split()[-1]
     if whole.noun in EVERYWHERE or is_abstract(whole.noun):
         return False

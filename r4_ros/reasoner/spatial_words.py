@@ -79,6 +79,8 @@ CLOTHES = frozenset(
 """What somebody is 'in'."""
 BODY = frozenset("hand arm foot leg ear eye pocket shoulder knee wrist shoe sleeve".split())
 """'in my right hand' is no side of mine."""
+OWN_PARTS = frozenset("position location spot head feet face body".split())
+"""'over my head', 'under my feet': the asker."""
 COUNTED_FROM = frozenset("left right top bottom front back".split())
 SIDES = {"left": R.LEFT_OF, "right": R.RIGHT_OF}
 DEPTHS = {"back": R.BEHIND, "rear": R.BEHIND, "front": R.IN_FRONT_OF}
@@ -180,6 +182,10 @@ def table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
     for turned, (way, relation) in itertools.product(("turn", "turned", "look", "looked"), ways):
         for who in ("i", "i had", "i 'd", "if i", "if i had", "if i 'd"):
             own[tuple(f"{who} {turned} {way}".split())] = relation
+    onward = ("forward", "forwards", "straight", "straight ahead")
+    backward = ("back", "backward", "backwards", "straight back", "straight backwards")
+    for moved, way in itertools.product(("walk", "walked", "move", "moved", "step", "stepped"), (*onward, *backward)):
+        own[tuple(f"i {moved} {way}".split())] = R.IN_FRONT_OF if way in onward else R.BEHIND
     own[("turning", "around")] = own[("turning", "backward")] = own[("turning", "back")] = R.BEHIND
     own[("behind", "my", "back")] = R.BEHIND
     own[("at", "my", "back")] = R.BEHIND

@@ -19,6 +19,10 @@ WORDS: dict[str, tuple[By, Literal["min", "max"]]] = {
     "biggest": (By.SIZE, "max"),
     "smallest": (By.SIZE, "min"),
     "littlest": (By.SIZE, "min"),
+    "widest": (By.SIZE, "max"),
+    "broadest": (By.SIZE, "max"),
+    "longest": (By.SIZE, "max"),
+    "narrowest": (By.SIZE, "min"),
     "tallest": (By.HEIGHT, "max"),
     "shortest": (By.HEIGHT, "min"),
     "highest": (By.HEIGHT, "max"),
@@ -48,7 +52,9 @@ COMPARATIVES: dict[str, tuple[By, Literal["min", "max"]]] = {
     "newer": (By.AGE, "min"),
 }
 """Of two ('which of the two lamps is taller')."""
-OF_THE_THING = frozenset("tallest shortest taller shorter".split())
+OF_THE_THING = frozenset("tallest shortest taller shorter widest broadest longest narrowest".split())
+MEETING = frozenset("hit reach meet bump run collide encounter pass touch".split())
+"""Verbs of what comes first on a way."""
 MOST = {"left": By.LEFT, "right": By.RIGHT}
 
 
@@ -76,7 +82,10 @@ def find(reading: Reading, masked: frozenset[int]) -> list[Extreme]:
         if i in masked:
             continue
         of_them = i and reading.lowers[i - 1] == "the" and reading.lowers[i + 1 : i + 2] in (("of",), ("one",))
-        kind = WORDS.get(word.lower) or (COMPARATIVES.get(word.lower) if of_two or of_them else None)
+        kind = (
+            WORDS.get(word.lower) if (word.lower, word.tag) != ("longest", "RBS") else None
+        )  # 'which of them stayed longest'
+        kind = kind or (COMPARATIVES.get(word.lower) if of_two or of_them else None)
         if kind is None and word.lower in ("most", "far") and reading.lowers[i - 1 : i] and i:
             side = MOST.get(reading.lowers[i - 1])
             kind = (side, "max") if side is not None else None
@@ -144,9 +153,17 @@ def _reference(reading: Reading, i: int, after: int) -> tuple[NounPhrase | None,
     return None, False, i + 1
 
 
+def met_first(reading: Reading, i: int) -> bool:
+    """'what would I hit first': the nearest one of the way."""
+    before = {w.lemma for w in reading.words[max(0, i - 5) : i]}
+    return reading.lowers[i] == "first" and bool(before & MEETING) and bool(before & {"would", "will", "'d", "'ll"})
+
+
 def _ordinal(reading: Reading, i: int) -> Extreme | None:
     """'second stool from the left'; 'first object' is the nearest one of a direction."""
     rank = ORDINALS.get(reading.lowers[i], 0)
+    if rank and met_first(reading, i):
+        return Extreme(By.DISTANCE, "min", i, i + 1, None, ego=True)
     phrase = reading.phrase_at(i)
     lowers = reading.lowers
     along = i + 1 + (lowers[i + 1 : i + 2] in (("along",), ("in",), ("down",), ("up",), ("over",), ("one",)))

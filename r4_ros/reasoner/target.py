@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from r4_ros.reasoner import asking, lexicon, superlative
-from r4_ros.reasoner.keys import Asked, Form, Relation
+from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.parse import EGO_WORDS
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.places import is_excluded
 from r4_ros.reasoner.purposes import AIMS, SERVING, purpose_at, served, wanted
 from r4_ros.reasoner.sketch import Sketch
 from r4_ros.reasoner.spatial_words import UNITS_OF_LENGTH
+from r4_ros.reasoner.target_roles import aimed_at, beside, done_to, far_end, goal, is_other_end, of_kind, sought, typed
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
-LEADING = frozenset("take guide lead navigate escort drive walk show".split())
 PRONOUNS = frozenset("it they them that those".split())
 PERSONAL = frozenset("he she his her him this these".split())
 EXPLETIVE = frozenset(
     "usual normal typical common possible safe ok okay easy true likely necessary allowed fine better".split()
 )
 """'is it possible to open a window': 'it' stands for nothing."""
-MEASURES = frozenset("sign trace kind type sort piece pair lot number amount bunch bit set variety sheet".split())
 ABSTRACT = frozenset(
     "record chance way time moment case front turn degree direction amount number position total location bit".split()
 )
@@ -34,15 +31,16 @@ def find_target(sketch: Sketch) -> NounPhrase | None:
         return decided[0]
     taken = _taken(sketch)
     candidates = _candidates(sketch, taken)
-    if sketch.ask.form is Form.DISTANCE and (near := _from_it(sketch)) is not None:
+    if sketch.ask.form is Form.DISTANCE and (near := far_end(sketch)) is not None:
         return near
-    told = _typed(sketch, candidates) or _done_to(sketch, candidates)
+    told = typed(sketch, candidates) or done_to(sketch, candidates)
     if told is not None:
         return told
-    others = [p for p in candidates if p.noun != "robot" and not _is_other_end(sketch, p)] or candidates
+    robots = sketch.ask.asked is None and sketch.reading.lowers[sketch.ask.start : sketch.ask.start + 1] == ("which",)
+    others = [p for p in candidates if (robots or p.noun != "robot") and not is_other_end(sketch, p)] or candidates
     if not others:
         return _antecedent(sketch, taken) or _of_clause(sketch, taken)
-    found = _of_kind(sketch, _goal(sketch, others) or _object(sketch, others) or others[0])
+    found = of_kind(sketch, goal(sketch, others) or sought(sketch, others) or others[0])
     if found.noun == "one" and found.head < sketch.end:  # 'of the mugs on the table, which one is the largest'
         of_these = (p for p in reversed(sketch.reading.phrases) if p.end <= found.start and p.plural)
         found = next((p for p in of_these if id(p) not in taken), found)
@@ -56,10 +54,17 @@ def _decided(sketch: Sketch) -> tuple[NounPhrase | None] | None:
         return (_antecedent(sketch, set()),)
     if _of_asker(sketch):
         return (None,)
+    if _to_where(sketch):
+        return (None,)
+    if (ours := _of_us(sketch)) is not None:
+        return (ours,)
     if (owner := _told_of(sketch)) is not None:
         return (owner,)
     if _of_pronoun(sketch):
-        return (_antecedent(sketch, _taken(sketch)),)
+        meant = _antecedent(sketch, _taken(sketch))
+        people = sketch.reading.lowers[ask.end] in ("they", "he", "she")  # 'did they use to keep the mops in here'
+        if meant is not None or not people:
+            return (meant,)
     topic = _topic(sketch)
     if topic is not None:
         return (topic,)
@@ -68,12 +73,26 @@ def _decided(sketch: Sketch) -> tuple[NounPhrase | None] | None:
     picked = next((p for p in of_these if id(p) not in anchors), None)
     if picked is not None:
         return (picked,)
+    wish = wanted(sketch)
+    if wish >= 0:
+        return (_there(sketch, aimed_at(sketch, wish)),)
     purpose = purpose_at(sketch) if ask.form in (Form.LOCATE, Form.NAVIGATE) else -1
-    if purpose >= 0 and wanted(sketch) < 0:
+    if purpose >= 0:
         return (_gotten(sketch, purpose),)
     unnamed = ask.bare and ask.form is Form.IDENTIFY and not _predicate_noun(sketch)
     who = ask.form is Form.CHOOSE and (reading_of_who(sketch) or ask.asked is Asked.IDENTITY)
-    return (None,) if unnamed or who or wanted(sketch) >= 0 or served(sketch) >= 0 else None
+    if who and (kind := _both(sketch)) is not None:
+        return (kind,)
+    return (None,) if unnamed or who or served(sketch) >= 0 else None
+
+
+def _both(sketch: Sketch) -> NounPhrase | None:
+    """'is it the red valve or the yellow valve that leaks': what both choices are."""
+    lowers = sketch.reading.lowers
+    at = next((k for k in range(sketch.ask.start, sketch.end) if lowers[k] == "or"), -1)
+    first, second = (sketch.reading.phrase_at(k) if 0 < k < len(lowers) else None for k in (at - 1, at + 1))
+    alike = first is not None and second is not None and second.noun in (first.noun, "one") and at > 0
+    return first if alike else None
 
 
 def _candidates(sketch: Sketch, taken: set[int]) -> list[NounPhrase]:
@@ -98,6 +117,7 @@ def _may_be_asked(sketch: Sketch, phrase: NounPhrase) -> bool:
     if phrase.start in sketch.masked or phrase.head in sketch.masked:
         return False
     way = phrase.noun == "way" and sketch.ask.form in (Form.EXISTS, Form.IDENTIFY)
+    way = way or (phrase.noun == "number" and phrase.plural and bool(phrase.determiner))  # 'the numbers on the clock'
     if phrase.noun in ABSTRACT and not way:
         return False
     inside = any(p.start <= phrase.start < p.end and p.subject is not phrase for p in sketch.places)
@@ -112,7 +132,28 @@ def _gotten(sketch: Sketch, purpose: int) -> NounPhrase | None:
     if named is not None and named.end <= purpose and named.noun not in SERVING:
         return named
     put = lowers[purpose + 1 : purpose + 2] in (("them",), ("it",), ("these",)) and sketch.ask.start > 0
-    return _antecedent(sketch, _taken(sketch)) if put else None
+    return _antecedent(sketch, _taken(sketch)) if put else _there(sketch, aimed_at(sketch, purpose))
+
+
+def _there(sketch: Sketch, goal: NounPhrase | None) -> NounPhrase | None:
+    """The goal itself: no place within its purpose restricts it ('to look out of the window')."""
+    sketch.places = [p for p in sketch.places if goal is None or p.anchor is not goal]
+    return goal
+
+
+def _to_where(sketch: Sketch) -> bool:
+    """'bring me to where Lucas fell': a place that only an event names."""
+    end, lowers = sketch.ask.end, sketch.reading.lowers
+    end += lowers[end : end + 1] == ("to",)
+    where = lowers[end : end + 1] in (("where",), ("wherever",)) and sketch.ask.form is Form.NAVIGATE
+    return where and not {w.lemma for w in sketch.reading.words[end : sketch.end]} & asking.SEE_LEMMAS
+
+
+def _of_us(sketch: Sketch) -> NounPhrase | None:
+    """'how many of us were there': persons."""
+    end = sketch.ask.end
+    us = sketch.reading.lowers[end : end + 2] in (("of", "us"), ("of", "you"))
+    return NounPhrase(end, end + 2, end + 1, "person", plural=True) if us and sketch.ask.form is Form.COUNT else None
 
 
 def _told_of(sketch: Sketch) -> NounPhrase | None:
@@ -179,107 +220,8 @@ def _of_clause(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
     )
 
 
-def beside(sketch: Sketch, phrase: NounPhrase) -> list[NounPhrase]:
-    """What is named with a phrase: 'the shredder and the laminator', 'Tom, Faye and Emma'."""
-    lowers, found = sketch.reading.lowers, [phrase]
-    while lowers[found[-1].end : found[-1].end + 1] in (("and",), (",",)):
-        following = sketch.reading.phrase_at(found[-1].end + 1) if found[-1].end + 1 < len(lowers) else None
-        if following is None or following.start != found[-1].end + 1:
-            break
-        found.append(following)
-    joined = len(found) > 1 and lowers[found[-2].end] == "and"
-    return found[1:] if joined else []
-
-
 def _acts(sketch: Sketch, phrase: NounPhrase) -> bool:
     return sketch.reading.words[phrase.head].dep in ("dobj", "nsubj", "nsubjpass") and not phrase.room
-
-
-def _from_it(sketch: Sketch) -> NounPhrase | None:
-    """'how many paces is it from the kiosk to the gate', 'how many steps from the desk to the door': the first end."""
-    lowers, end = sketch.reading.lowers, sketch.ask.end
-    at = end + 2 * (lowers[end + 1 : end + 2] == ("it",))
-    named = sketch.reading.phrase_at(at + 1) if lowers[at : at + 1] == ("from",) and at + 1 < len(lowers) else None
-    if named is None or lowers[named.end : named.end + 1] != ("to",):
-        return None
-    far = sketch.reading.phrase_at(named.end + 1) if named.end + 1 < len(lowers) else None
-    picked = any(e.phrase is far for e in sketch.extremes) and far is not None
-    return far if picked else named  # 'from the dock to the farthest charger'
-
-
-def _typed(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
-    """'what type of plant is kale': what is told of is behind the verb."""
-    if sketch.ask.asked is not Asked.TYPE or len(candidates) < 2:
-        return None
-    first, second = candidates[:2]
-    directly = first.start == sketch.ask.end and second.start == first.end + 1 and second.noun != "one"
-    rest = [w for w in sketch.reading.words[second.end : sketch.end] if w.i not in sketch.masked]
-    ends = not rest or rest[0].tag in (",", ".")
-    return second if directly and ends and sketch.reading.lowers[first.end] in asking.BE else None
-
-
-def _done_to(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
-    """'did anybody move the kettle', 'how many times did Danny ring the bell': what it was done to is asked about."""
-    tokens, ask = sketch.reading.words, sketch.ask
-    often = ask.form is Form.COUNT and sketch.reading.lowers[ask.end : ask.end + 1] == ("times",)
-    if not often and ask.form is not Form.VERIFY:
-        return None
-    doers = {tokens[p.head].head: p for p in sketch.reading.phrases if tokens[p.head].dep == "nsubj"}
-    return next(
-        (
-            p
-            for p in candidates
-            if tokens[p.head].dep == "dobj"
-            and (doer := doers.get(tokens[p.head].head)) is not None
-            and (often or doer.noun == "person" or tokens[doer.head].lower in asking.PEOPLE)
-        ),
-        None,
-    )
-
-
-def shown_on(sketch: Sketch) -> NounPhrase | None:
-    """'what colours are in the painting': the property is the painting's own."""
-    if sketch.ask.form is not Form.ATTRIBUTE:
-        return None
-    place = next((p for p in sketch.places if p.subject is None and p.anchor is not None and not p.ego), None)
-    if place is None or place.relation not in (Relation.ON, Relation.IN) or place.anchor is None:
-        return None
-    sketch.places.remove(place)
-    sketch.used.update(range(place.start, place.end))
-    return place.anchor
-
-
-def _object(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
-    """'where did Anna put the ruler': what was put is sought, not who did it."""
-    if sketch.ask.form is not Form.LOCATE:
-        return None
-    words = sketch.reading.words
-    doers = {words[p.head].head for p in sketch.reading.phrases if words[p.head].dep == "nsubj"}
-    doers |= {w.head for w in words if w.dep == "nsubj"}
-    verbs = doers | {w.i for w in words if w.dep == "xcomp" and w.head in doers}  # 'where does she tend to put it'
-    found = next((p for p in candidates if words[p.head].dep == "dobj" and words[p.head].head in verbs), None)
-    inner = (p for p in candidates if words[p.head].dep == "dobj" and p.determiner and p.start > sketch.ask.end)
-    return found or next((p for p in inner if words[words[p.head].head].tag == "VBG"), None)
-
-
-def _goal(sketch: Sketch, candidates: list[NounPhrase]) -> NounPhrase | None:
-    """'guide the visitors to the painting': where to, not whom."""
-    ask, lowers = sketch.ask, sketch.reading.lowers
-    leads = sketch.reading.words[ask.start].lemma in LEADING if ask.start < len(lowers) else False
-    if ask.form is not Form.NAVIGATE or not leads:
-        return None
-    return next((p for p in candidates if lowers[p.start - 1 : p.start] in (("to",), ("towards",))), None)
-
-
-def _of_kind(sketch: Sketch, phrase: NounPhrase) -> NounPhrase:
-    """'how many kinds of snacks', 'a piece of furniture': the thing, not its measure."""
-    if phrase.noun not in MEASURES or sketch.reading.lowers[phrase.end : phrase.end + 1] != ("of",):
-        return phrase
-    thing = sketch.reading.phrase_at(phrase.end + 1)
-    if thing is not None:
-        sketch.used.update(range(phrase.start, phrase.end + 1))
-        sketch.extremes = [replace(e, phrase=thing) if e.phrase is phrase else e for e in sketch.extremes]
-    return thing or phrase
 
 
 def _antecedent(sketch: Sketch, taken: set[int]) -> NounPhrase | None:
@@ -340,12 +282,6 @@ def _is_whole(sketch: Sketch, phrase: NounPhrase) -> bool:
     return phrase.start - 1 == ask.end and any(p.start > phrase.end for p in sketch.reading.phrases)
 
 
-def _is_other_end(sketch: Sketch, phrase: NounPhrase) -> bool:
-    """'how far from the dog was the child': where the distance is measured from."""
-    measured = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION)
-    return measured and sketch.reading.lowers[phrase.start - 1 : phrase.start] in (("from",), ("off",), ("up",))
-
-
 def _predicate_noun(sketch: Sketch) -> bool:
     """'what is the object on the table': a noun follows the verb and nothing stands between."""
     lowers = sketch.reading.lowers
@@ -365,5 +301,5 @@ def _predicate_noun(sketch: Sketch) -> bool:
     j += j < sketch.end and lowers[j] == "most"
     if lowers[j : j + 2] in (("likely", "to"), ("going", "to"), ("about", "to")):
         return False  # 'what is Anna likely to eat'
-    ends = j + 1 >= sketch.end or words[j + 1].tag in ("IN", ".", ",", "RB", "TO")
+    ends = j + 1 >= sketch.end or j + 1 in sketch.masked or words[j + 1].tag in ("IN", ".", ",", "RB", "TO")
     return not (j < sketch.end and words[j].tag == "VBG" and words[j].lemma not in asking.POSTURES and ends)

@@ -70,6 +70,8 @@ def measure(step: Step, found: Sequence[Evidence], steps: Results, ego: Pose | N
         return wording.nearest_gaps(found, steps[reference.step])
     if picked.by is By.DISTANCE:
         return [_distance(e, step, ego) for e in found]
+    if picked.by is By.SIZE and picked.own:  # the widest
+        return [max(e.box.extent[:2]) for e in found]
     if picked.by is By.SIZE:
         return [volume(e.box) for e in found]
     if picked.by is By.HEIGHT and picked.own:

@@ -233,7 +233,7 @@ ROOMS = frozenset(
     basement cellar laundry restroom dining living guest conference meeting waiting storage utility classroom library
     gym workshop shed stairwell entrance foyer terrace patio yard nursery toilet lab laboratory ward reception bay
     hangar warehouse cafeteria canteen studio porch chapel church greenhouse conservatory cloakroom parlour parlor
-    vestibule stable""".split()
+    vestibule stable theatre theater auditorium""".split()
 )
 """Words that name a room or site alone or before 'room'; 'toilet' only before 'room'."""
 ROOM_KINDS = frozenset(
