@@ -78,7 +78,7 @@ def test_equal_vectors_come_in_the_order_of_their_rows(bytes_from_64: None) -> N
 @settings(max_examples=30, deadline=None)
 def test_what_is_remembered_of_several_vectors_holds_when_rows_come_later(seed: int, asked: int, kept: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("BYTES_FROM", 64), ("_FIRST", 16), ("_DIRECT", 20), ("_BLOCK", 50), ("_KEPT_ROWS", kept)):
+        for name, value in (("BYTES_FROM", 64), ("_FIRST", 16), ("_DIRECT", 20), ("_CHUNK", 48), ("_KEPT_ROWS", kept)):
             patch.setattr(cosines, name, value)
         rng = np.random.default_rng(seed)
         vectors, every = UnitVectors(24), units(rng, 300, 24, 5)
