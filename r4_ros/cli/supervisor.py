@@ -81,7 +81,7 @@ class Child:
     def drain(self) -> None:
         """Let the rest of its output through."""
         if self._reader is not None:
-            self._reader.join(1.0)
+            self._reader.join(5.0)
 
 
 class Supervisor:
