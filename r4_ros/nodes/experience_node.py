@@ -112,7 +112,7 @@ class ExperienceNode(R4Node[ExperienceConfig]):
     def _await_task(self, task_id: str) -> None:
         """Give an answer that was overtaken by its feedback the time to arrive, and to be recorded after others."""
         began = idle_since = time.monotonic()
-        while self._store is not None and self._store.task(task_id) is None:
+        while self.active and self._store is not None and self._store.task(task_id) is None:
             now = time.monotonic()
             idle_since = now if self._worker.pending else idle_since
             if now - idle_since > ANSWER_WAIT_S or now - began > LONGEST_WAIT_S:
