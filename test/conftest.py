@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from r4_ros.evaluation.postgres_server import Server, why_not
 
@@ -18,6 +19,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 PATIENCE_S = 120.0
 """What is waited for comes, however loaded the machine is; waiting costs nothing where it comes at once."""
 FIRST_TRY_S = 10.0
+
+# Examples may take as long as a busy machine needs for them, and share a test's fixtures. Each run draws new ones; CI
+# the same each time, so that what fails is by the change.
+PROPERTIES: Any = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+}
+settings.register_profile("r4", **PROPERTIES)
+settings.register_profile("ci", **PROPERTIES, derandomize=True, database=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "r4")
 
 
 @pytest.fixture(scope="session")

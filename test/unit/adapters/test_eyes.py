@@ -27,7 +27,7 @@ def looked(*answers: Any, looks: int = 3, picture: bytes | None = b"jpeg", thing
     with chat_double(*answers) as server:
         model = ServerVision(ChatServer(server.url, "m"))
         model.load()
-        share = ModelEyes(model, lambda _: picture, looks).agreement(thing, NOW, 5.0)
+        share = ModelEyes(model, lambda _: picture, looks).agreement(thing, NOW, 50.0)
         model.close()
     return (None if share is None else share.share), server.requests
 
@@ -106,7 +106,7 @@ def test_log_probabilities_weigh_a_look_where_the_server_gives_them() -> None:
     with chat_double(with_chances("Yes", Yes=0.6, no=0.15, maybe=0.2)) as server:
         model = ServerVision(ChatServer(server.url, "m"))
         model.load()
-        seen = ModelEyes(model, lambda _: b"jpeg", 2).agreement("cup", NOW, 5.0)
+        seen = ModelEyes(model, lambda _: b"jpeg", 2).agreement("cup", NOW, 50.0)
         model.close()
     assert seen is not None and seen.share == pytest.approx(0.8) and seen.by_probability
     assert all(request["logprobs"] is True for request in server.requests)
@@ -120,7 +120,7 @@ def test_a_server_that_does_not_know_log_probabilities_is_asked_without_them() -
         model = ServerVision(ChatServer(server.url, "m"))
         model.load()
         eyes = ModelEyes(model, lambda _: b"jpeg", 1)
-        first, second = eyes.agreement("cup", NOW, 5.0), eyes.agreement("cup", NOW, 5.0)
+        first, second = eyes.agreement("cup", NOW, 50.0), eyes.agreement("cup", NOW, 50.0)
         model.close()
     assert first == second == Affirmed(1.0, False)
     assert ["logprobs" in request for request in server.requests] == [True, False, False]

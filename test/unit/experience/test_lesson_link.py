@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import typer
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_lessons import BOTH, CUP, FAILED, LESSON, as_robot, fleet_database
 from typer.testing import CliRunner
@@ -222,7 +222,7 @@ class _Killed(BaseException):
     """The process ends here."""
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_whatever_is_killed_in_between_both_sides_are_equal_in_the_end(
     postgres_server: Any, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, data: st.DataObject

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import ExperienceConfig, MemoryConfig
@@ -38,7 +38,7 @@ from r4_ros.memory.sqlite_file import open_sqlite
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ExperienceConfig()
-BUSY = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # on a machine that has much to do
+BUSY = settings(deadline=None)  # on a machine that has much to do
 CUP = Situation("locate", ("semantic:kind", "spatial:on", "emptied_by:semantic"))
 
 situations = st.builds(

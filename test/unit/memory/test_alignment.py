@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.alignments import Alignment
@@ -306,9 +306,7 @@ def told(found: Retrieval) -> list[Any]:
     ]
 
 
-@settings(
-    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
-)
+@settings(max_examples=25, deadline=None)
 @given(POSES, POSES, SEEN, SEEN, SEEN)
 def test_aligning_equals_a_memory_built_in_the_common_map(
     make_memory: Any, make_robot: Any, thing: Any, pose: Pose, wrong: Pose, first: Any, second: Any, third: Any
@@ -337,9 +335,7 @@ def test_aligning_equals_a_memory_built_in_the_common_map(
         aligned.close()
 
 
-@settings(
-    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
-)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 3), st.tuples(NUMBERS, NUMBERS, NUMBERS), SEEN)
 def test_boxes_of_a_map_turned_by_quarters_are_the_same(
     make_memory: Any, make_robot: Any, thing: Any, quarters: int, position: Any, seen: Any

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.errors import InvalidArgument, StoreError, UnknownEntry
@@ -226,7 +226,7 @@ def act(library: Any, robot: Any, thing: Any, step: Any, clock: list[float]) -> 
         library.correct(EntryCorrection(what, one, f"name {b}", other, round((clock[0] - 5 * a) * S)), NOW)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 @given(steps=st.lists(STEP, max_size=25))
 @example([("see", 2, 0), ("see", 4, 0), (K.RENAME, 0, 0), ("see", 6, 0)])
 def test_restarts_and_exports_keep_all_that_was_said(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.errors import InvalidArgument, StoreError
@@ -298,7 +298,7 @@ HISTORIES = st.lists(st.sampled_from(["0", "1", "0", "1", "01", ""]), min_size=1
     after=HISTORIES,
     seed=st.integers(0, 999),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 def test_whatever_is_seen_no_sighting_is_lost_or_counted_twice(
     runs: list[tuple[str, int]], after: list[str], seed: int, make_memory: Any, make_robot: Any, thing: Any
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.errors import InvalidArgument, StoreError
@@ -177,7 +177,7 @@ spoken = st.lists(
     st.sampled_from(((), ("r1",), ("r1", "r2"))),
     st.booleans(),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 def test_as_a_plain_reading_has_it(
     open_memory: Any, make_robot: Any, episodes: Any, text: str, window: Any, agents: Any, near: bool
 ) -> None:

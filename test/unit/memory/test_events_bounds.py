@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.model import FOREVER, EventKind
@@ -46,7 +46,7 @@ def look(memory: Any, robot: Any, box: Any, t: float, place: str, door: str) -> 
 
 @given(changes, looks)
 @example([("left", 10, "open"), ("right", 10, "open"), ("left", 10, "open")], [5, 10, 10, 10])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 def test_bounds_hold_what_happened(open_memory: Any, make_robot: Any, thing: Any, moves: Any, gaps: Any) -> None:
     script, t = [(0.0, "left", "shut")], 0.0
     for place, wait, door in moves:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
@@ -78,7 +78,7 @@ def test_only_the_unknown_observations_of_a_known_frame_are_taken(memory: Any, r
 
 
 @given(st.lists(st.integers(0, 9), max_size=25))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None)
 def test_duplicates_in_any_order_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, make_robot: Any, thing: Any, again: list[int]
 ) -> None:

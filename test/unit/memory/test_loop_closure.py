@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import Loop, shelf
 
@@ -221,7 +221,7 @@ angle = st.floats(-3, 3)
 shift = st.floats(-20, 20)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(x=shift, y=shift, z=st.floats(-2, 2), yaw=angle, roll=st.floats(-0.3, 0.3), odometry=st.booleans())
 def test_a_rigid_correction_moves_everything_by_exactly_that(
     tmp_path_factory: Any,
@@ -308,7 +308,7 @@ def size(drift: Pose) -> float:
     return math.hypot(*drift.position) + 10 * rotation_angle(Pose().orientation, drift.orientation)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(
     drift=drifts,
     every=st.integers(1, 9),
@@ -349,7 +349,7 @@ def test_any_graph_of_a_drifting_loop_puts_all_where_it_truly_is(
             assert abs(math.hypot(*point.pose.position[:2]) - 4.0) < 0.03 + size(drift) * alone / 40
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(drift=drifts)
 def test_a_jump_of_tf_that_is_spread_over_the_way_comes_near_the_truth(
     tmp_path_factory: Any, make_robot: Any, thing: Any, drift: Pose

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.geometry import quat_from_yaw
@@ -200,7 +200,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None)
 def test_whatever_happens_links_are_one_to_one_and_events_tell_them(
     steps: list[tuple[str, tuple[float, ...], str]], make_memory: Any, make_robot: Any, thing: Any
 ) -> None:

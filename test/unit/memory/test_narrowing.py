@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
@@ -180,7 +180,7 @@ def named(query: Query, ids: list[str]) -> Query:
 
 
 @given(query=queries, cells=st.sampled_from([1, 1_000_000]), many=st.sampled_from([0, 12, 1000]))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None)
 def test_narrowed_or_not_the_same_is_found(
     base: Library, make_robot: Any, thing: Any, query: Query, cells: int, many: int
 ) -> None:
@@ -216,7 +216,7 @@ def test_narrowed_or_not_the_same_is_found(
 
 
 @given(query=queries, some=st.lists(st.integers(0, 60), min_size=1, max_size=5))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 def test_a_thing_is_named_by_any_of_its_sources(
     base: Library, make_robot: Any, thing: Any, query: Query, some: list[int]
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.model import CorrectionKind, EntryCorrection, EventKind, Query, Visibility
@@ -116,7 +116,7 @@ def row_of_chairs(thing: Any, count: int, spacing: float) -> list[Any]:
     seed=st.integers(0, 10_000),
     alone=st.booleans(),
 )
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None)
 def test_a_row_of_equal_chairs_is_never_merged(
     spacing: float, seed: int, alone: bool, make_memory: Any, make_robot: Any, thing: Any
 ) -> None:
@@ -167,7 +167,7 @@ def chairs_of(owners: dict[tuple[int, int], str], truth: dict[tuple[int, int], i
 
 
 @given(seed=st.integers(0, 10_000), thickness=st.floats(0.02, 0.05), stacked=st.booleans())
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None)
 def test_books_on_a_shelf_and_boxes_on_a_stack_are_never_merged(
     seed: int, thickness: float, stacked: bool, make_memory: Any, make_robot: Any, thing: Any
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
@@ -120,7 +120,7 @@ def test_a_read_only_memory_drops_nothing(tmp_path: Path, make_robot: Any, thing
 
 
 @given(per_frame=st.sampled_from([20, 60, 150]), period_s=st.floats(1.0, 40.0), seed=st.integers(0, 99))
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None)
 def test_whatever_the_rate_history_keeps_to_its_budget_and_entries_to_the_world(
     tmp_path_factory: pytest.TempPathFactory, make_robot: Any, thing: Any, per_frame: int, period_s: float, seed: int
 ) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
@@ -194,7 +194,7 @@ def nearest_to(*position: float) -> Query:
 
 @given(number=st.integers(0, 2), query=queries)
 @example(2, nearest_to(5.134988938084744, 1.105850222151898, 1.6454466705722588))  # two 4 mm away, 0.03 um apart
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, deadline=None)
 def test_retrieval_equals_a_plain_reading(
     bases: list[Library], make_robot: Any, thing: Any, number: int, query: Query
 ) -> None:
@@ -219,7 +219,7 @@ def test_retrieval_equals_a_plain_reading(
 
 
 @given(number=st.integers(0, 2), constraint=spatial, at_ns=st.one_of(st.none(), times.filter(lambda t: t >= 0)))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None)
 def test_one_spatial_constraint_equals_a_plain_reading(
     bases: list[Library], make_robot: Any, thing: Any, number: int, constraint: SpatialConstraint, at_ns: int | None
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core import intervals
@@ -51,7 +51,7 @@ def known(library: Library) -> Any:
 
 @example(seed=3714, restarts={15}, resent=False)  # a view at the very distance from which a new one is kept
 @given(seed=st.integers(0, 10_000), restarts=st.sets(st.integers(1, 24), max_size=3), resent=st.booleans())
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None)
 def test_restarts_and_resent_frames_change_nothing(
     seed: int, restarts: set[int], resent: bool, make_memory: Any, reopen: Any, make_robot: Any, thing: Any
 ) -> None:
@@ -73,7 +73,7 @@ def test_restarts_and_resent_frames_change_nothing(
 
 
 @given(seed=st.integers(0, 10_000), size=st.integers(2, 25), resent=st.booleans())
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None)
 def test_frames_that_are_stored_together_leave_what_they_leave_one_by_one(
     seed: int, size: int, resent: bool, make_memory: Any, reopen: Any, make_robot: Any, thing: Any
 ) -> None:
@@ -110,7 +110,7 @@ def reopen(clock: Any) -> Any:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None)
 def test_a_label_that_is_wrong_one_time_in_ten_is_outvoted(
     seed: int, make_memory: Any, make_robot: Any, thing: Any
 ) -> None:
@@ -126,7 +126,7 @@ def test_a_label_that_is_wrong_one_time_in_ten_is_outvoted(
 
 
 @given(stamps=st.lists(st.integers(0, 49), min_size=1, max_size=25), seed=st.integers(0, 99))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None)
 def test_late_and_doubled_sightings_give_the_intervals_of_a_plain_reading(
     stamps: list[int], seed: int, make_memory: Any, make_robot: Any, thing: Any
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
@@ -180,7 +180,7 @@ glimpses = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None)
 @given(glimpses=glimpses, x=st.floats(-0.25, 0.25), y=st.floats(-0.25, 0.25), odometry=st.booleans())
 def test_whatever_it_was_seen_from_it_is_where_it_is_once_all_is_corrected(
     tmp_path_factory: Any, make_robot: Any, thing: Any, glimpses: Any, x: float, y: float, odometry: bool

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
 
 from fleet import Fleet, Robot, check_alike, check_observations, known_of, settle
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import Loop, shelf
 from memories import content, plain
@@ -186,7 +186,7 @@ class Drive:
         settle(self.fleet, *self.robots.values())
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None)
 @given(actions=st.lists(ACTIONS, min_size=5, max_size=60))
 def test_whatever_comes_in_between_memories_are_equal_in_the_end(
     postgres_server: Server,

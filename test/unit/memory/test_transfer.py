@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import Loop, shelf
 from memories import content, exported, plain
@@ -78,7 +78,7 @@ def with_vectors(frame: Any, axes: Any) -> Any:
     )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None)
 @given(
     steps=st.lists(st.tuples(st.integers(0, 15), st.floats(0.1, 3)), min_size=1, max_size=12),
     odometry=st.booleans(),
@@ -264,7 +264,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None)
 @given(
     field=st.sampled_from([*json.loads(foreign(1)), "view", "sensor_in_odom", "sequence", "camera"]), value=JSON_VALUES
 )

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.model import Answer, Question, Verdict
@@ -20,7 +20,7 @@ seconds at 10:30 25:99 o'clock nearest how many far moved since from to , ? . ' 
 second no""".split()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None)
 @given(text=st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)))
 def test_any_text_gets_an_answer(home: Any, text: str) -> None:
     answer = Reasoner(home).answer(Question(text))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from chat_double import Answer as Reply
 from chat_double import chat_double, fails, says
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r4_ros.adapters import chat_server
@@ -372,7 +372,7 @@ class Says:
         """Nothing takes time here."""
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None)
 @given(plan=PLANS)
 def test_no_plan_that_fits_the_schema_crashes(home: Any, plan: dict[str, Any]) -> None:
     question = "wo ist der mug"  # of another language: its words aren't held against the plan

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import r4_ros.reasoner
@@ -137,7 +137,7 @@ ASKED = (
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(ASKED), st.lists(focuses, min_size=2, max_size=8), st.integers(0, 2))
 def test_the_same_evidence_gives_the_same_answer_whatever_was_advised(
     home: Any, text: str, advised: list[Focus], lessons: int
