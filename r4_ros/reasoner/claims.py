@@ -52,7 +52,8 @@ def _verified(
         kinds = ANY_CHANGE if happened == "changed" else (happened,)
         asked = Asked.LOCATION if happened == "moved" else Asked.OTHER
         return Claim(event=EventKey(kinds=kinds), negate=negate), None, replace(ask, asked=asked)
-    if any(reading.lowers[i] in ("there", "here", "back") and reading.words[i].tag == "RB" for i in range(begin, end)):
+    here = (i for i in range(begin, end) if reading.lowers[i] in ("there", "here", "back"))
+    if any(reading.words[i].tag == "RB" and not any(p.start == i + 1 for p in places) for i in here):
         still = "still" in reading.lowers
         return Claim(still=still, negate=negate), None, replace(ask, asked=Asked.LOCATION)
     said = predicate(reading, begin, end, places, masked)
@@ -130,6 +131,8 @@ def _closes(reading: Reading, place: Place, opens: int, begin: int, end: int, ma
     content = ("NN", "NNS", "JJ", "JJR", "VBN", "VBG", "VB", "VBD")
     placed = ("place", "locate", "stand", "sit", "lie", "hang", "mount", "put", "be", "stay", "keep", "leave", "store")
     does = reading.lowers[opens] in ("do", "does", "did")
+    if any(reading.words[i].tag.startswith("VB") for i in range(place.end, end) if i not in masked):
+        return False  # 'is the mirror in the hall hanging straight'
     verb = next((i for i in reversed(rest) if i < place.start and reading.words[i].tag == "VB"), -1)
     ends_there = verb >= 0 and all(reading.words[i].tag in ("RB", "RP") for i in rest if i > verb)
     if does and ends_there and reading.words[verb].lemma not in asking.SEE_LEMMAS:

@@ -18,6 +18,7 @@ from r4_ros.reasoner import (
     temporal,
 )
 from r4_ros.reasoner import form as forms
+from r4_ros.reasoner.asking import Ask
 from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
 from r4_ros.reasoner.keys import (
     EGO,
@@ -36,8 +37,9 @@ from r4_ros.reasoner.keys import (
     TemporalKey,
     TemporalOp,
 )
+from r4_ros.reasoner.parse import Reading
 from r4_ros.reasoner.phrases import NounPhrase
-from r4_ros.reasoner.places import Place
+from r4_ros.reasoner.places import Place, set_out_from
 from r4_ros.reasoner.purposes import SERVING, purpose_at
 from r4_ros.reasoner.restricting import in_purpose, is_imagined, is_loose, is_said_before
 from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
@@ -67,7 +69,13 @@ def plan(text: str) -> Plan:
         mentions = asked  # 'I left it there yesterday. Is it still there?'
     mentions = [m for m in mentions if not _is_said_of_past(reading, m, begin)]
     ask = forms.classify(reading, masked, begin, end)
+    own = [m for m in mentions if m.start >= ask.start]
+    it = bool(PRONOUNS & set(reading.lowers[ask.end : ask.end + 1])) and reading.lowers[ask.start - 1] == ","
+    if own and own[0].key.op is TemporalOp.NOW and it:
+        mentions = own  # 'I left it there yesterday, is it still there'
+    mentions = _before_and_now(reading, ask, mentions, end)
     places = spatial.find(reading, masked | frozenset(range(ask.start, ask.end)))
+    places += set_out_from(reading, ask, end) if ask.form is Form.NAVIGATE else []
     sketch = Sketch(reading, ask, begin, end, masked, mentions, places, superlative.find(reading, masked))
     find_agents(sketch)
     sketch.target = find_target(sketch) or shown_on(sketch)
@@ -78,7 +86,18 @@ def plan(text: str) -> Plan:
     return _build(sketch, claim)
 
 
-def _is_said_of_past(reading: parse.Reading, mention: temporal.Mention, begin: int) -> bool:
+def _before_and_now(reading: Reading, ask: Ask, mentions: list[temporal.Mention], end: int) -> list[temporal.Mention]:
+    """'is it tidier than it was this morning': the same thing at two times, which is a change."""
+    lowers = reading.lowers
+    than = lowers.index("than", ask.start, end) if "than" in lowers[ask.start : end] else -1
+    itself = than >= 0 and set(lowers[than + 1 : than + 2]) & (PRONOUNS | PERSONAL)
+    if ask.form is not Form.COMPARE or not itself or set(lowers[than + 2 : than + 3]).isdisjoint(asking.BE):
+        return mentions
+    key = TemporalKey(op=TemporalOp.CHANGE, arg=" ".join(m.key.arg for m in mentions if m.start > than))
+    return [temporal.Mention(key, than, than + 1)]
+
+
+def _is_said_of_past(reading: Reading, mention: temporal.Mention, begin: int) -> bool:
     """'I had two this morning. Where's the other one?': when a statement was true, before the question."""
     ended = [k for k in range(mention.end, begin) if reading.lowers[k] in (".", "!")]
     past = any(w.tag == "VBD" for w in reading.words[: mention.start])

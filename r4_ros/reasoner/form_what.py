@@ -30,7 +30,7 @@ IS = frozenset("is was are were 's".split())
 DID = frozenset("does do did".split())
 DEPICTING = frozenset("show depict represent mean symbolize symbolise illustrate portray indicate signify".split())
 """'what does the painting show'."""
-TALKING = frozenset("argue talk chat discuss quarrel laugh shout complain whisper".split())
+MEASURED = frozenset("speed rate level pace angle pressure volume".split())
 READ = frozenset("number word letter message".split())
 """What stands on things to be read."""
 EARLIER = frozenset("earlier sooner later".split())
@@ -122,7 +122,7 @@ def _when(clause: Clause) -> Ask | None:
     if (
         (dated and unit != "time")
         or head == "time"
-        or (_before(clause) in ("at", "in", "on") and unit in POINTS_IN_TIME)
+        or (_before(clause) in ("at", "in", "on", "during") and unit in POINTS_IN_TIME)
     ):
         return Ask(Form.WHEN, clause.start, clause.start + 2)
     return None
@@ -219,6 +219,8 @@ def _place(clause: Clause) -> Ask | None:
     if not head:
         stands = _is_placed(clause) or (_is_stranded(clause) and _stands(clause))
         return Ask(Form.LOCATE, start, start + 1) if clause.at(0) == "what" and stands else None
+    if before == "at" and (head in MEASURED or head in words.PROPERTIES or head in words.TOLD_OF):
+        return Ask(Form.ATTRIBUTE, start, noun + 1, Asked.OTHER)  # 'at what speed'
     if before in PLACING and head not in STATES_OF_AFFAIRS:
         return Ask(Form.LOCATE, start, noun + 1)
     others = [p for p in reading.phrases if noun < p.start < clause.end]
@@ -248,7 +250,9 @@ def _stands(clause: Clause) -> bool:
 
 
 def _material(clause: Clause) -> Ask | None:
-    made = any(clause.at(k) == "made" and clause.at(k + 1) in ("of", "from") for k in range(len(clause.words)))
+    made = any(
+        clause.at(k) == "made" and clause.at(k + 1) in ("of", "from", "out", "off") for k in range(len(clause.words))
+    )
     if made and not _head(clause)[1]:
         return Ask(Form.ATTRIBUTE, clause.start, clause.start + 1, Asked.MATERIAL)
     return None
@@ -262,7 +266,7 @@ def _doing(clause: Clause) -> Ask | None:
     if acts and clause.at(noun + 1 - clause.start) in DID:
         return Ask(Form.ACTION, clause.start, noun + 1)
     asks = clause.at(1) in AUXILIARIES - {"has", "have", "had"}
-    talks = clause.lemmas & TALKING and any(w.lower == "about" for w in clause.words) and asks
+    talks = asks and said[-1] == "about" and any(w.tag == "VBG" for w in clause.words)  # 'what are they arguing about'
     able = clause.at(1) in ("can", "could")  # 'what can I do', but 'what can I do my homework on'
     done = any(w.lemma == "do" and clause.at(w.i + 1 - clause.start) not in ("n't", "not") for w in clause.words[2:])
     does = (done or said[-2:] == ["up", "to"]) and (not able or said[-1:] == ["do"])

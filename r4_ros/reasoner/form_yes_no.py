@@ -89,6 +89,8 @@ def _more_than(clause: Clause) -> Ask | None:
     more = clause.at(at - 1) in ("more", "fewer", "less")
     if more and (amount in NUMBERS or amount.isdecimal()):
         counts = clause.reading.phrase_at(clause.start + at + 1) is not None
+        if clause.at(at + 2) == "times":  # 'has it been used more than ten times'
+            return Ask(Form.VERIFY, clause.start, clause.start + 1, Asked.NUMBER)
         return Ask(Form.COUNT, clause.start, clause.start + at + 2) if counts else None
     other = clause.at(at - 1) in ("other", "rather")
     return None if other or (more and amount.startswith("half")) else _compared(clause)

@@ -72,6 +72,8 @@ def _beyond(sketch: Sketch) -> str:
     of_itself = any(m.clause < 0 and m.key.event is not None for m in sketch.mentions)
     if of_itself and (sketch.target is None or lexicon.is_anything(sketch.target.noun)):
         return "it isn't said before what"
+    if sketch.ask.form is Form.COMPARE and any(m.key.op is TemporalOp.CHANGE for m in sketch.mentions):
+        return "what a thing was like at two times isn't compared; ask for each time"
     does = any(occasions.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
     if sketch.ask.asked is Asked.IDENTITY and does:
         return "what somebody does isn't in this memory: ask 'what happened to the ..' or 'when was the .. moved'"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from r4_ros.reasoner import lexicon, words
 from r4_ros.reasoner.tokens import (
     BE,
@@ -25,6 +27,11 @@ VERBISH = frozenset(
     return fit stand break vanish ring run drop arrive leave open close""".split()
 )
 """Verbs that look like nouns behind a noun."""
+PARTICLES = frozenset("off out away up down".split())
+PARTICLED = frozenset(
+    "switch turn take pick knock throw put set lock shut clean hang blow use tidy fill pull wash".split()
+)
+"""Verbs whose particle may stand before their object."""
 
 
 def is_third_person(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -40,7 +47,10 @@ def is_doing(tokens: tuple[Word, ...], word: Word) -> bool:
     while begin > 0 and tokens[begin].tag in NOUN_TAGS | DETERMINER_TAGS | {"JJ", "CD", "POS", "VBN"}:
         begin -= 1
     closes = word.i + 1 == len(tokens) or tokens[word.i + 1].tag in CLOSING
-    return closes and begin < word.i - 1 and tokens[begin].lower in BE
+    subject = tokens[begin].tag == "IN" and tokens[0].lower in NAMING and tokens[1].lower in BE
+    subject = subject and tokens[2].tag in DETERMINER_TAGS  # 'what are the men behind the shed arguing about'
+    subject = subject and tokens[word.i - 1].tag in NOUN_TAGS
+    return closes and begin < word.i - 1 and (tokens[begin].lower in BE or subject)
 
 
 def is_left_by_doing(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -48,6 +58,34 @@ def is_left_by_doing(tokens: tuple[Word, ...], word: Word) -> bool:
     if word.tag != "JJ" or word.i + 1 == len(tokens) or tokens[word.i + 1].tag not in ("VBG", "RB"):
         return False
     return bool(word.i) and tokens[word.i - 1].tag in DETERMINER_TAGS and tokens[word.i + 1].dep in NOMINAL | {"amod"}
+
+
+def with_particles(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
+    """'switched off the radiator', 'put away the pans': no preposition; what follows is the verb's object."""
+    found = list(tokens)
+    for word in tokens:
+        verb = tokens[word.i - 1] if word.i else word
+        split = word.lower in PARTICLES and verb.lemma in PARTICLED and verb.tag.startswith("VB")
+        if not split or word.tag != "IN" or word.i + 1 == len(tokens):
+            continue
+        found[word.i] = replace(word, tag="RP", dep="prt", head=verb.i)
+        inner = (w for w in tokens if w.head == word.i and w.dep == "pobj")
+        for thing in inner:
+            found[thing.i] = replace(thing, dep="dobj", head=verb.i)
+    return tuple(found)
+
+
+def is_governed(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'does the case behind me contain nails', 'does the cat often sleep': do governs a plain verb."""
+    return word.tag == "VBP" and word.dep == "ROOT" and tokens[0].lower in ("do", "does", "did") and word.i > 1
+
+
+def is_past(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the thing the electrician carried in': a participle with a subject of its own and no auxiliary."""
+    if word.tag != "VBN":
+        return False
+    own = [w for w in tokens if w.head == word.i and w.i < word.i]
+    return any(w.dep == "nsubj" for w in own) and not any(w.dep in ("aux", "auxpass") for w in own)
 
 
 def is_thing(tokens: tuple[Word, ...], word: Word) -> bool:
@@ -114,6 +152,8 @@ def swallowed_verb(tokens: tuple[Word, ...]) -> int:
     while closes < len(tokens) and tokens[closes].tag in named | {"IN", "RB"}:
         closes += 1
     if any(w.tag in ("VB", "VBP") for w in tokens[do + 1 : closes]) or _acts(tokens, closes):
+        return -1
+    if any(w.tag == "VB" and w.dep == "ROOT" for w in tokens[closes:]):
         return -1
     for k in range(do + 3, closes):  # 'does the art in the hallway show', 'did the mural change colour'
         if tokens[k].tag != "NN" or tokens[k - 1].tag not in NOUN_TAGS | {"JJ"}:

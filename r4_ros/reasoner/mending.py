@@ -14,11 +14,13 @@ from r4_ros.reasoner.mended_verbs import (
     is_container,
     is_doing,
     is_done,
+    is_governed,
     is_inverted,
     is_left_by_doing,
     is_named,
     is_no_verb,
     is_participle,
+    is_past,
     is_short_is,
     is_thing,
     is_third_person,
@@ -26,6 +28,7 @@ from r4_ros.reasoner.mended_verbs import (
     is_unlicensed,
     swallowed_verb,
     which_named,
+    with_particles,
 )
 from r4_ros.reasoner.tokens import BE, CLOSING, DETERMINER_TAGS, MODIFIER_TAGS, NAMING, NOMINAL, NOUN_TAGS, Word
 
@@ -34,6 +37,7 @@ COMPARING = frozenset("nearer closer farther further taller shorter bigger large
 
 def mended(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
     """Tags that a small model gets wrong in questions, put right by what the words around them ask for."""
+    tokens = with_particles(tokens)
     for is_wrong, tag in RULES:
         tokens = tuple(replace(w, tag=tag) if w.tag != tag and is_wrong(tokens, w) else w for w in tokens)
     verb = swallowed_verb(tokens)
@@ -218,6 +222,8 @@ RULES: tuple[tuple[Callable[[tuple[Word, ...], Word], bool], str], ...] = (
     (is_left_by_doing, "NN"),
     (_is_nominal, "NN"),
     (is_no_verb, "NN"),
+    (is_governed, "VB"),
+    (is_past, "VBD"),
     (is_thing, "NN"),
     (is_unlicensed, "NN"),
     (is_compounded, "NN"),

@@ -73,6 +73,9 @@ def event_word(reading: Reading, i: int) -> EventName | None:
     if not word.tag.startswith("VB") and word.lower not in ("moved", "removed", "disappeared"):
         return None
     following = reading.lowers[i + 1] if i + 1 < len(reading.lowers) else ""
+    named = reading.phrase_at(i) if word.tag == "VBG" else None
+    if named is not None and named.head != i:
+        return None  # 'the changing room'
     if {"if", "without", "to"} & set(reading.lowers[max(0, i - 3) : i]) and word.tag != "VBN":
         return None
     if word.lemma == "take" and (word.tag not in ("VBN", "VBD") or following in ("to", "part", "place", "care")):

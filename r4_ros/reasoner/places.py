@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from r4_ros.reasoner import lexicon
-from r4_ros.reasoner.asking import BE, WH
+from r4_ros.reasoner.asking import BE, WH, Ask
 from r4_ros.reasoner.keys import Relation
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
@@ -27,6 +27,7 @@ from r4_ros.reasoner.spatial_words import (
     REACH_M,
     SIDES,
     STANCES,
+    STOOD_BY,
     TAKING,
     UNITS_OF_LENGTH,
     Words,
@@ -71,6 +72,17 @@ def seen_from(reading: Reading) -> list[Place]:
     return []
 
 
+def set_out_from(reading: Reading, ask: Ask, end: int) -> list[Place]:
+    """'which way do I head from the lobby to reach the ward': where a way begins."""
+    for i in range(ask.start, end - 1):
+        origin = reading.phrase_at(i + 1) if reading.lowers[i] == "from" else None
+        onward = origin is not None and reading.lowers[origin.end : origin.end + 1] in (("to",), ("towards",))
+        if origin is not None and onward and origin.definite:
+            relation = R.IN if lexicon.is_room(origin.noun) else R.AT
+            return [Place(relation, i, origin.end, anchor=origin, viewer=True)]
+    return []
+
+
 def _turned_to(reading: Reading, i: int) -> list[Place]:
     """'with my back to the door', 'with my feet to the window': what is behind an imagined asker, or before it."""
     lowers = reading.lowers
@@ -87,7 +99,10 @@ def _diagonal(reading: Reading, i: int) -> list[Place]:
     """'to my back right', 'on my front left side': two sides at once."""
     lowers = reading.lowers
     j = i + (lowers[i] in ("to", "on", "at", "in"))
-    if lowers[j : j + 1] not in (("my",), ("your",)):
+    closes = (
+        j > i and lowers[j : j + 1] == ("the",) and (j + 3 >= len(lowers) or reading.words[j + 3].tag in (".", ","))
+    )
+    if lowers[j : j + 1] not in (("my",), ("your",)) and not closes:
         return []
     pair = lowers[j + 1 : j + 3]
     depth = next((DEPTHS[w] for w in pair if w in DEPTHS), None)
@@ -215,6 +230,9 @@ def _under_asker(reading: Reading, i: int) -> list[Place]:
     if reading.lowers[i] not in ("i", "you") or not any(w.lower in BE for w in words[max(0, i - 1) : i + 2]):
         return []
     verb = next((w for w in words[i + 1 : i + 4] if w.lemma in STANCES and w.tag in ("VBG", "VBN")), None)
+    beside = _stood_by(reading, i, verb.i) if verb is not None else None
+    if beside is not None:
+        return [beside]
     if verb is None or reading.lowers[verb.i + 1 : verb.i + 2] not in (("on",), ("in",), ("against",), ("upon",)):
         return []
     behind = words[verb.i + 2] if verb.i + 2 < len(words) else None
@@ -222,6 +240,17 @@ def _under_asker(reading: Reading, i: int) -> list[Place]:
     if not ends and behind is not None and behind.tag not in (".", ",", "IN", "WDT", "VBZ", "CC", "RB", "VBP", "VBD"):
         return []
     return [Place(STANCES[verb.lemma], i, verb.i + 2, ego=True)]
+
+
+def _stood_by(reading: Reading, i: int, verb: int) -> Place | None:
+    """'the table I am standing in front of', 'the bed that I am sitting next to'."""
+    lowers = reading.lowers
+    for said, relation in STOOD_BY.items():
+        end = verb + 1 + len(said)
+        ends = end >= len(lowers) or reading.words[end].tag in (".", ",", "WDT", "VBZ", "VBP", "VBD", "CC", "RB")
+        if lowers[verb + 1 : end] == said and ends:
+            return Place(relation, i, end, ego=True)
+    return None
 
 
 def _part(reading: Reading, i: int) -> list[Place]:

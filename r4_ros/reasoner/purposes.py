@@ -44,12 +44,14 @@ def purpose_at(sketch: Sketch) -> int:
     modal = {"can", "could", "should", "need", "might", "would"} & set(lowers[begin - 1 : begin + 3])
     if not modal or not ({"i", "we", "one"} & set(lowers[begin : begin + 4]) or _for_somebody(sketch)):
         return -1
+    plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
+    first = next((k for k in range(begin, end) if tokens[k].tag == "VB"), -1)
+    done = first >= 0 and sketch.ask.form is Form.LOCATE and lowers[begin] in ABLE and tokens[first].lemma not in plain
     to = next((k for k in range(begin, end - 1) if lowers[k] == "to" and tokens[k + 1].tag == "VB"), -1)
-    if to >= 0:
+    if to >= 0 and not done:
         sought = sketch.ask.form in (Form.NAVIGATE, Form.LOCATE, Form.DIRECTION)
         aims = sought and tokens[to + 1].lemma in AIMS and sketch.reading.phrase_at(to + 2) is not None
         return -1 if aims else to + 1
-    plain = ("use", "be", "find", "see", "get", "go", "grab", "head", "turn", "do", "look")
     for k in range(begin, end):
         perfect = tokens[k].lemma == "have" and k + 1 < end and tokens[k + 1].tag == "VBN"  # 'would I have found'
         meets = tokens[k].lemma in MEETING and bool(modal & {"would"})  # 'what would I hit'

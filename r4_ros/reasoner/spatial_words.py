@@ -11,7 +11,7 @@ R = Relation
 Words = tuple[str, ...]
 SIMPLE = {
     R.ON: "on|on top of|top of|on top|atop|upon|onto|on the top of|covering|covers|laying on|lying on|resting on",
-    R.IN: "in|inside|inside of|into|within|indoors in",
+    R.IN: "all over|all around|throughout|in|inside|inside of|into|within|indoors in",
     R.AT: "at",
     R.UNDER: "under|underneath|beneath|underneath of",
     R.BELOW: "below",
@@ -71,6 +71,16 @@ ATTACHING = frozenset(
 HANGING = frozenset("hang dangle hover tower lean loom suspend".split())
 STANCES = {"sit": R.UNDER, "stand": R.UNDER, "lie": R.UNDER, "lean": R.AGAINST, "kneel": R.UNDER}
 """'the chair I am sitting on' is under me."""
+STOOD_BY = {
+    ("in", "front", "of"): R.IN_FRONT_OF,
+    ("behind",): R.IN_FRONT_OF,
+    ("next", "to"): R.NEXT_TO,
+    ("beside",): R.NEXT_TO,
+    ("by",): R.NEXT_TO,
+    ("near",): R.NEAR,
+    ("under",): R.ABOVE,
+}
+"""'the table I am standing in front of' is in front of me, and so is what I stand behind."""
 CLOTHES = frozenset(
     """overall overalls jacket coat shirt t-shirt dress apron uniform vest suit hat cap jumper sweater hoodie trousers
     jeans scarf gloves boots robe pyjamas skirt blouse cardigan overcoat raincoat waistcoat tie glasses black white red
@@ -176,6 +186,8 @@ def table() -> tuple[dict[Words, Relation], dict[Words, Relation]]:
             own[tuple(f"{lead} {side} {tail}".split())] = relation
     for text in ("ahead", "straight ahead", "up ahead", "in front"):
         own[tuple(text.split())] = R.IN_FRONT_OF
+    for text, closing in itertools.product(("behind",), ("that", "which")):
+        own[(text, closing)] = R.BEHIND  # 'the tables behind that are round'
     for text in ("i am facing", "i 'm facing", "am i facing", "i face"):
         own[tuple(text.split())] = R.IN_FRONT_OF
     ways = (("around", R.BEHIND), ("round", R.BEHIND), ("back", R.BEHIND), *SIDES.items())

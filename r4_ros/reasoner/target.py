@@ -20,7 +20,8 @@ EXPLETIVE = frozenset(
 )
 """'is it possible to open a window': 'it' stands for nothing."""
 ABSTRACT = frozenset(
-    "record chance way time moment case front turn degree direction amount number position total location bit".split()
+    """record chance way time moment case front turn degree direction amount number position total location bit
+    order""".split()
 )
 
 
