@@ -34,6 +34,7 @@ _THINGS, _KINDS = 120, 40
 _HALL_M, _STEP_M = 20.0, 0.25
 _LOOKING_AHEAD = (-0.5, 0.5, -0.5, 0.5)
 _POLL_S, _RESEND_S = 0.01, 0.5
+_JUST_S = 1e-4  # what is due just before the end is due at the end, by rounding
 _MARK = 0x5EC0_5EC0_5EC0_5EC0  # a sequence number that stands out among a message's bytes
 READY_S = 180.0
 """For the server and all robots to start and find each other."""
@@ -231,14 +232,16 @@ def _drive(robots: dict[str, Robot], settings: Settings, start: float, acks: Any
         for ack in taken(acks, 200):
             if ack.agent_id in robots:
                 robots[ack.agent_id].heard(ack, now)
-        if now < end:
-            for robot in robots.values():
-                robot.look(now)
+        looking = [robot for robot in robots.values() if robot.due < end - _JUST_S]  # late, where the machine is busy
+        for robot in looking:
+            robot.look(now)
         if now - resent > _RESEND_S:
             resent = now
             for robot in robots.values():
                 robot.send_again(now)
-            if now > end + settings.drain_s or (now > end and not any(r.link.unacknowledged for r in robots.values())):
+            if now > end + settings.drain_s:
+                return
+            if now > end and not looking and not any(r.link.unacknowledged for r in robots.values()):
                 return
         time.sleep(_POLL_S)
 

@@ -132,7 +132,7 @@ def changed(stamp_ns: int, topic: str, change: Change) -> list[TimedMessage]:
 def nodes(graph: Any, tmp_path: Path) -> tuple[PerceptionNode, MemoryNode]:
     shared: dict[str, Any] = {"agent_id": "robot", "embedder": "none"}
     memory = graph.active(graph.make(MemoryNode, db=str(tmp_path / "r4.db"), **shared))
-    perception = graph.make(PerceptionNode, segmenter="label_image", map_id="home", tf_wait_s=0.3, **shared)
+    perception = graph.make(PerceptionNode, segmenter="label_image", map_id="home", tf_wait_s=2.0, **shared)
     return graph.active(perception), memory
 
 

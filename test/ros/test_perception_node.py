@@ -20,7 +20,7 @@ from sensor_msgs.msg import Image
 from r4_ros import msg
 from r4_ros.bridges.playback import TimedMessage, message_class, play
 from r4_ros.core import model as m
-from r4_ros.nodes import convert, qos
+from r4_ros.nodes import convert, perception_node, qos
 from r4_ros.nodes.memory_node import MemoryNode
 from r4_ros.nodes.perception_node import PerceptionNode
 from r4_ros.perception import appearance
@@ -42,7 +42,8 @@ def run(items: list[TimedMessage]) -> Any:
 
 
 @pytest.fixture
-def memory(graph: Any, tmp_path: Path) -> MemoryNode:
+def memory(graph: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MemoryNode:
+    monkeypatch.setattr(perception_node, "SETTLE_S", 60.0)  # it does answer
     node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agent_id="robot", embedder="none")
     return graph.active(node)
 

@@ -27,7 +27,7 @@ from r4_ros.core.geometry import rotation_angle
 from r4_ros.core.model import NS_PER_S as SECOND
 from r4_ros.core.model import Pose
 from r4_ros.memory.library import Library, open_library
-from r4_ros.nodes import convert, qos, tf
+from r4_ros.nodes import convert, perception_node, qos, tf
 from r4_ros.nodes.memory_node import MemoryNode
 from r4_ros.nodes.perception_node import PerceptionNode
 from r4_ros.perception.label_segmenter import LabelSegmenter
@@ -38,7 +38,7 @@ from r4_ros.perception.transforms import TransformBuffer
 pytestmark = pytest.mark.ros
 TF2 = pytest.mark.skipif(tf.BufferCore is None, reason="needs tf2_py of a ROS installation")
 FRAMES = 6
-CONFIG = PerceptionConfig(agent_id="robot", segmenter="label_image", embedder="none", map_id="home", tf_wait_s=0.3)
+CONFIG = PerceptionConfig(agent_id="robot", segmenter="label_image", embedder="none", map_id="home", tf_wait_s=2.0)
 ROLES = {
     "/tf": "tf",
     "label/label_info": "label_info",
@@ -162,8 +162,9 @@ def buffer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def test_a_drive_in_lockstep_gives_the_memory_of_a_direct_replay(
-    buffer: str, graph: Any, tmp_path: Path, until: Any
+    buffer: str, graph: Any, tmp_path: Path, until: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(perception_node, "SETTLE_S", 60.0)  # memory does answer
     heard = graph.collect(DiagnosticArray, "/diagnostics", qos.EVENTS)
     options = {key: getattr(CONFIG, key) for key in ("agent_id", "segmenter", "embedder", "map_id", "tf_wait_s")}
     memory = graph.active(graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agent_id="robot", embedder="none"))
