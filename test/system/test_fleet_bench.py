@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.skipif(bool(why_
 
 
 def test_a_fleet_loses_nothing_whatever_happens_to_the_server_and_the_database() -> None:
-    options = "--robots 4 --rate 40 --seconds 20 --processes 2 --offline 0.25 --kill-server 1 --restart-database 1 --drain 300"
-    command = [*R4, "bench", "fleet", *options.split(), "--json"]
+    options = "--robots 4 --rate 40 --seconds 20 --processes 2 --offline 0.25 --kill-server 1 --restart-database 1"
+    command = [*R4, "bench", "fleet", *options.split(), "--drain", "300", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=540, env=os.environ, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
