@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from r4_ros.reasoner import (
     asking,
     choosing,
@@ -13,9 +15,11 @@ from r4_ros.reasoner import (
     occasions,
     opening,
     parse,
+    quantity,
     spatial,
     superlative,
     temporal,
+    unsaid,
 )
 from r4_ros.reasoner import form as forms
 from r4_ros.reasoner.asking import Ask
@@ -42,12 +46,13 @@ from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.places import Place, set_out_from
 from r4_ros.reasoner.purposes import SERVING, purpose_at
 from r4_ros.reasoner.restricting import in_purpose, is_imagined, is_loose, is_said_before
-from r4_ros.reasoner.semantics import EXACTLY, said_of, semantic
+from r4_ros.reasoner.semantics import said_of, semantic
 from r4_ros.reasoner.sketch import (
     ROBOT,
     Sketch,
     find_agents,
     imagined_spans,
+    is_past,
     subject,
 )
 from r4_ros.reasoner.target import PERSONAL, PRONOUNS, find_target
@@ -60,14 +65,16 @@ EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, F
 
 def plan(text: str) -> Plan:
     """The plan of a question. Raises UnsupportedQuestion where there is nothing to read."""
-    reading = parse.read(parse.clean(text))
+    said = parse.clean(text)
+    plain, many = quantity.taken(said)
+    reading = replace(parse.read(plain), text=said)
     mentions = temporal.find(reading)
     masked = frozenset(i for m in mentions for i in range(m.start, m.end))
     begin, end = opening.sentence(reading, masked)
     asked = [m for m in mentions if m.start >= begin and reading.lowers[m.start] != "then"]
     if asked and asked[0].key.op is TemporalOp.NOW:
         mentions = asked  # 'I left it there yesterday. Is it still there?'
-    mentions = [m for m in mentions if not _is_said_of_past(reading, m, begin)]
+    mentions = [m for m in mentions if not temporal.is_said_of_past(reading, m, begin)]
     ask = forms.classify(reading, masked, begin, end)
     own = [m for m in mentions if m.start >= ask.start]
     it = bool(PRONOUNS & set(reading.lowers[ask.end : ask.end + 1])) and reading.lowers[ask.start - 1] == ","
@@ -77,6 +84,7 @@ def plan(text: str) -> Plan:
     places = spatial.find(reading, masked | frozenset(range(ask.start, ask.end)))
     places += set_out_from(reading, ask, end) if ask.form is Form.NAVIGATE else []
     sketch = Sketch(reading, ask, begin, end, masked, mentions, places, superlative.find(reading, masked))
+    sketch.quantity = many
     find_agents(sketch)
     sketch.target = find_target(sketch) or shown_on(sketch)
     claim, sketch.claimed, ask = claim_of(sketch.reading, sketch.ask, sketch.target, places, masked, end)
@@ -95,14 +103,6 @@ def _before_and_now(reading: Reading, ask: Ask, mentions: list[temporal.Mention]
         return mentions
     key = TemporalKey(op=TemporalOp.CHANGE, arg=" ".join(m.key.arg for m in mentions if m.start > than))
     return [temporal.Mention(key, than, than + 1)]
-
-
-def _is_said_of_past(reading: Reading, mention: temporal.Mention, begin: int) -> bool:
-    """'I had two this morning. Where's the other one?': when a statement was true, before the question."""
-    ended = [k for k in range(mention.end, begin) if reading.lowers[k] in (".", "!")]
-    past = any(w.tag == "VBD" for w in reading.words[: mention.start])
-    asks_now = any(w.tag in ("VBZ", "VBP") and w.lemma != "do" for w in reading.words[begin : begin + 3])
-    return bool(ended) and past and asks_now
 
 
 def _build(sketch: Sketch, claim: Claim | None) -> Plan:
@@ -135,9 +135,10 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
         alternatives=tuple(alternatives) if len(alternatives) == len(ask.choices) else (),
         compared=comparison,
         about=sketch.about,
-        past=_past(sketch),
+        past=is_past(sketch),
     )
-    return read.model_copy(update={"unsupported": leftover.reason(sketch) or negation.reason(sketch, read)})
+    why = leftover.reason(sketch) or negation.reason(sketch, read) or unsaid.reason(sketch, read)
+    return read.model_copy(update={"unsupported": why})
 
 
 def _target_step(sketch: Sketch, keys: tuple[TemporalKey, ...]) -> Step:
@@ -192,14 +193,17 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
         keys += [k for k in sketch.steps[extreme.reference.step].spatial if k.reference.kind == "region" and not keys]
     if phrase is not None:
         sketch.used.update(range(phrase.start, phrase.end))
+    verifies = sketch.ask.form is Form.VERIFY
+    many = quantity.of_step(sketch.quantity, sketch.reading.lowers, phrase, is_target, verifies)
     return Step(
         semantic=semantic(sketch, phrase),
         spatial=tuple(keys),
         superlative=extreme,
         definite=phrase is not None and phrase.definite and not phrase.plural,
         plural=phrase is not None and phrase.plural,
-        number=phrase.number if phrase is not None else 0,
-        exact=phrase is not None and bool(EXACTLY & set(sketch.reading.lowers[max(0, phrase.start - 2) : phrase.head])),
+        number=many.number,
+        bound=many.bound,
+        share=many.share,
     )
 
 
@@ -370,10 +374,3 @@ def _event(sketch: Sketch) -> EventKey | None:
             return EventKey(kinds=kinds)
     used_to = any(m.key.op is TemporalOp.CHANGE for m in sketch.mentions)
     return EventKey(kinds=("disappeared", "moved")) if used_to else None
-
-
-def _past(sketch: Sketch) -> bool:
-    first = next(
-        (w for w in sketch.reading.words[sketch.begin : sketch.end] if w.tag in ("VBD", "VBZ", "VBP", "MD")), None
-    )
-    return first is not None and first.tag == "VBD"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from r4_ros.core.model import NS_PER_S, EntryState, Evidence, Query
-from r4_ros.reasoner import lexicon, sieve, viewpoint, wording
+from r4_ros.reasoner import judge_share, lexicon, sieve, viewpoint, wording
 from r4_ros.reasoner.draft import (
     Draft,
     ambiguous,
@@ -58,15 +58,25 @@ def exists(run: Run, found: Found) -> Draft:
 
 def _as_many(run: Run, found: Found) -> Draft:
     """'are there four chairs', 'is there only one sofa': yes by what is known; fewer known isn't a no."""
-    told, step = count(run, found), found.plan.target
+    told, step = _counted(run, found), found.plan.target
     known = told.value if isinstance(told.value, int) else 0
-    if known < step.number:
+    if known < step.number and step.bound != "most":
         return not_seen(f"I know only {told.text[:1].lower()}{told.text[1:]}", False, told.evidence)
-    value = known == step.number or not step.exact
+    value = judge_share.within(step, known)
     return replace(told, text=f"{'Yes' if value else 'No'}: {told.text}", value=value)
 
 
 def count(run: Run, found: Found) -> Draft:
+    """How many entries match, and whether that is more or fewer than a number that is asked."""
+    told, step = _counted(run, found), found.plan.target
+    if not step.bound or not isinstance(told.value, int):
+        return told
+    yes = judge_share.within(step, told.value)
+    so = "Yes" if yes else "No" if step.bound == "most" else "Not as far as I know"
+    return replace(told, text=f"{so}: {told.text}")
+
+
+def _counted(run: Run, found: Found) -> Draft:
     """How many entries match. What was seen too little to be sure isn't counted, but told: then it is 'at least'."""
     evidence = list(found.evidence)
     number, rare = len(evidence), len(found.left_out.doubtful)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from r4_ros.core.model import Evidence, Query, Verdict
-from r4_ros.reasoner import judge_time, lexicon, wording
+from r4_ros.reasoner import judge_share, judge_time, lexicon, wording
 from r4_ros.reasoner.draft import (
     Draft,
     ambiguous,
@@ -31,6 +31,9 @@ def verify(run: Run, found: Found) -> Draft:
         if claim is not None and found.plan.asked is Asked.LOCATION:
             return judge_time.still_there(run, found, found.plan)
         return unsupported("I can check where things are, their colour and what happened to them, not this.")
+    of_several = judge_share.is_asked(found.plan.target)
+    if of_several and (claim.event is not None or claim.still):
+        return unsupported("What happened I can tell of one thing or of any, not of so many.")
     if claim.event is not None:
         return judge_time.happened(run, found, claim.event, claim.negate)
     if claim.still:
@@ -46,6 +49,8 @@ def _has(found: Found, asked: Attribute, negate: bool) -> Draft:
     if not told:
         return value_unknown(found, asked.name or "state")
     holds = [lexicon.same_value(asked.name, asked.value, value) for _, value in told]
+    if judge_share.is_asked(found.plan.target):
+        return _how_many_have(found, asked, told, holds, negate)
     each = wording.listed([wording.valued(e, value) for e, value in told])
     cited = [e for e, _ in told]
     if len(set(holds)) > 1 and not found.plan.target.plural:
@@ -54,11 +59,28 @@ def _has(found: Found, asked: Attribute, negate: bool) -> Draft:
     return answered(f"{'Yes' if value else 'No'}: {each}.", value, cited)
 
 
+def _how_many_have(
+    found: Found, asked: Attribute, told: Sequence[tuple[Evidence, str]], holds: Sequence[bool], negate: bool
+) -> Draft:
+    """'are both mugs red'; where the property of some isn't known, only what these can't change is said."""
+    holding = [e for (e, _), so in zip(told, holds, strict=True) if so]
+    others = [e for (e, _), so in zip(told, holds, strict=True) if not so]
+    unknown, step = len(found.evidence) - len(told), found.plan.target
+    known = len(found.evidence)
+    if len({judge_share.holds(step, len(holding) + k, known) for k in range(unknown + 1)}) > 1:
+        return not_seen(f"Of {unknown} of {known} its {asked.name or 'state'} isn't known.", None, found.evidence[:5])
+    return judge_share.shared(found, holding, others, f" {asked.value}", negate)
+
+
 def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     """'is the mug on the table': asked of the memory about exactly these entries."""
     key, plan = claim.spatial, found.plan
     assert key is not None
     place, holding = _holding(run, found, claim)
+    if judge_share.is_asked(plan.target):
+        there = {e.entry_id for e in holding}
+        rest = [e for e in found.evidence if e.entry_id not in there]
+        return judge_share.shared(found, holding, rest, place, claim.negate)
     subject = holding[0] if holding else best_first(found)[0]
     known = found.steps[key.reference.step] if key.reference.kind == "step" else ()
     anchors: Sequence[Evidence] = sorted(known, key=lambda a: wording.gap(subject, a))[:1]

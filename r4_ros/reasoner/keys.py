@@ -276,7 +276,12 @@ class Step(Key):
     definite: bool = Field(False, description="one certain thing is meant ('the mug')")
     plural: bool = False
     number: int = Field(0, ge=0, description="how many are spoken of ('two chairs'); 0: not said")
-    exact: bool = Field(False, description="so many and no more ('only one')")
+    bound: Literal["", "exact", "least", "most"] = Field(
+        "", description="the number is exact ('only two'), the least ('at least two') or the most; empty: as it is"
+    )
+    share: Literal["", "all", "none", "most", "half"] = Field(
+        "", description="of how many of those meant it is claimed ('every chair'); for rooms: which have none"
+    )
     in_view: bool = Field(False, description="it was seen at the time, not only there ('what did you see')")
 
 

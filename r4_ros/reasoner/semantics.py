@@ -14,7 +14,6 @@ from r4_ros.reasoner.sketch import Sketch
 HAVING = (("that", "has"), ("that", "have"), ("which", "has"), ("which", "have"), ("that", "had"))
 NO_PROPERTY = frozenset("same other colored coloured away more most total fewer less".split())
 CLAUSE = 4  # words of 'that is not red'
-EXACTLY = frozenset("only exactly just".split())
 
 
 def semantic(sketch: Sketch, phrase: NounPhrase | None) -> SemanticKey:

@@ -12,6 +12,7 @@ from r4_ros.reasoner.keys import Form, Reference, Step
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.places import Place
+from r4_ros.reasoner.quantity import NOTHING, Quantity
 
 ROBOT = re.compile(r"^(?:robot|agent|r)[ _-]?\d+$")
 IMAGINING = frozenset("if when say suppose while imagine position picture assume".split())
@@ -43,6 +44,7 @@ class Sketch:
     alternatives: list[Place] = field(default_factory=list)
     about: Literal["thing", "robot", "robots", "rooms"] = "thing"
     used: set[int] = field(default_factory=set)  # words that went into the plan
+    quantity: Quantity = NOTHING  # of how many of the target, where words of their own say so
 
 
 def find_agents(sketch: Sketch) -> None:
@@ -130,3 +132,11 @@ def imagined_spans(reading: Reading) -> list[tuple[int, int]]:
             )
             spans.append((i, end))
     return spans
+
+
+def is_past(sketch: Sketch) -> bool:
+    """Whether a question is asked in the past tense."""
+    first = next(
+        (w for w in sketch.reading.words[sketch.begin : sketch.end] if w.tag in ("VBD", "VBZ", "VBP", "MD")), None
+    )
+    return first is not None and first.tag == "VBD"

@@ -338,3 +338,11 @@ def _used_to(reading: Reading, i: int) -> bool:
 
 
 READERS = (_ago, _recently, _between, _at, _named, _ranked, _clause, _simple)
+
+
+def is_said_of_past(reading: Reading, mention: Mention, begin: int) -> bool:
+    """'I had two this morning. Where's the other one?': when a statement was true, before the question."""
+    ended = [k for k in range(mention.end, begin) if reading.lowers[k] in (".", "!")]
+    past = any(w.tag == "VBD" for w in reading.words[: mention.start])
+    asks_now = any(w.tag in ("VBZ", "VBP") and w.lemma != "do" for w in reading.words[begin : begin + 3])
+    return bool(ended) and past and asks_now
