@@ -74,6 +74,7 @@ class Columns:
         self.absences = Absences()
         self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
         self.zones = Zones()
+        self._loading: list[tuple[Slots, Spans]] = []
         self._hidden: frozenset[int] = frozenset()
         self._moved: tuple[Slots, Slots] | None = None
 
@@ -87,7 +88,9 @@ class Columns:
         if batch.label_vectors is not None and batch.description_vectors is not None:
             self.labels.expect(batch.label_vectors, labels)
             self.descriptions.expect(batch.description_vectors, descriptions)
-        self._placed(batch.slots, self._append(batch, labels, descriptions))
+        rows = self._append(batch, labels, descriptions)
+        self._place(rows)
+        self._loading.append((batch.slots, self._spans(batch.slots, rows)))
 
     def load_vectors(self, batch: VectorBatch) -> None:
         """Take over the vectors that entries were loaded with; others are left."""
@@ -98,7 +101,8 @@ class Columns:
         """All entries and vectors were loaded."""
         self.labels.all_taken()
         self.descriptions.all_taken()
-        self.zones.sort()
+        self.zones.fill(self._loading)
+        self._loading = []
 
     def apply(self, changes: Iterable[tuple[Entry | None, StoredEntry]]) -> None:
         """Take over entries as they are now; each with what was applied before (None: new, or was removed)."""
@@ -107,12 +111,9 @@ class Columns:
             return
         self._admit([after for before, after in changes if before is None])
         slots = np.array([after.slot for _, after in changes], np.int64)
-        self._placed(slots, self._change(slots, changes))
-
-    def _placed(self, slots: Slots, rows: Slots) -> None:
-        """After these rows of stays of these entries (ascending) were written."""
+        rows = self._change(slots, changes)
         self._place(rows)
-        self._take_current(slots, rows)
+        self.zones.put(slots, self._spans(slots, rows))
 
     def _admit(self, new: Sequence[StoredEntry]) -> None:
         """Make room for new entries, of which nothing is known yet."""
@@ -143,12 +144,13 @@ class Columns:
         slots, entries = batch.slots, self.entries
         assert (np.diff(slots) > 0).all() and (entries["agent"][slots[slots < entries.rows]] < 0).all()
         self._make_rows(int(slots[-1]) + 1)
-        for slot, entry_id in zip(slots.tolist(), batch.ids, strict=True):
+        numbers = slots.tolist()
+        self.slots.update(zip(batch.ids, numbers, strict=True))
+        for slot, entry_id in zip(numbers, batch.ids, strict=True):
             self.ids[slot] = entry_id
-            self.slots[entry_id] = slot
         entries["alive"][slots] = True
-        entries["agent"][slots] = [self.agents.code(agent) for agent in batch.agents]
-        entries["map"][slots] = [self.maps.code(map_id) for map_id in batch.maps]
+        entries["agent"][slots] = self.agents.code_all(batch.agents)
+        entries["map"][slots] = self.maps.code_all(batch.maps)
         self._tell_in_common(slots)
         entries["session"][slots], entries["label"][slots] = batch.sessions, labels
         entries["description"][slots] = descriptions
@@ -282,12 +284,12 @@ class Columns:
             centre[some] = self.shares.placed(blocks[some], centre[some], partial(self.anchors.place, own=own))
         return centre, half
 
-    def _take_current(self, slots: Slots, placed: Slots) -> None:
+    def _spans(self, slots: Slots, placed: Slots) -> Spans:
         """Where entries (ascending) are now, and all that ``placed``, the changed rows of their stays, touch."""
         low, high = self._bounds(slots, placed)
         entries = self.entries
         times = entries["first_seen"][slots], entries["last_seen"][slots]
-        self.zones.put(slots, Spans(low, high, *times, entries["agent"][slots], entries["map"][slots]))
+        return Spans(low, high, *times, entries["agent"][slots], entries["map"][slots])
 
     def corners(self, slots: Slots) -> tuple[FloatArray, FloatArray]:
         """Low and high corners [n, 3] of the boxes of entries, where they are now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -175,6 +176,13 @@ class Codes:
             code = self._codes[text] = len(self.texts)
             self.texts.append(text)
         return code
+
+    def code_all(self, texts: Sequence[str]) -> list[int]:
+        """The numbers of texts, each as by ``code``."""
+        known = self._codes
+        codes = [known.setdefault(text, len(known)) for text in texts]
+        self.texts += [*islice(reversed(known), len(known) - len(self.texts))][::-1]
+        return codes
 
     def find(self, text: str) -> int:
         """The number of a text, -1 where it isn't known."""

@@ -52,7 +52,7 @@ class TextVectors:
 
     def code_all(self, texts: Sequence[str], embeddings: Sequence[Embedding | None] = ()) -> CodeArray:
         """The codes of texts, each as by ``code``, with their vectors added at once. ``embeddings``: all or none."""
-        codes = [self._codes.code(text) for text in texts]
+        codes = self._codes.code_all(texts)
         if embeddings:
             self._add_missing(codes, texts, embeddings)
         return np.array(codes, np.int64)

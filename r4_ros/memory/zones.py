@@ -9,7 +9,7 @@ zone's times; what outgrows its zone's place goes to the end. A bound may be too
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,18 @@ class Zones:
         self._least_times: Times = np.full((2, zones), _NEVER)
         self._least_agent: Codes32 = np.full(zones, _NO_AGENT, np.int32)
         self._most_agent: Codes32 = np.full(zones, -1, np.int32)
+
+    def fill(self, parts: Sequence[tuple[Slots, Spans]]) -> None:
+        """Lay entries, of which none is known yet, along the curve; each part: slots, and what they hold."""
+        slots = np.concatenate([np.zeros(0, np.int64), *(slots for slots, _ in parts)])
+        sides = np.concatenate([np.zeros((6, 0), np.float32), *(_sides(s.low, s.high) for _, s in parts)], axis=1)
+        times = np.concatenate([np.zeros((2, 0), np.int64), *(np.stack([s.first, -s.last]) for _, s in parts)], axis=1)
+        agent = np.concatenate([np.zeros(0, np.int32), *(s.agent for _, s in parts)])
+        maps = np.concatenate([np.zeros(0, np.int32), *(s.map for _, s in parts)])
+        order = np.argsort(_keys(sides, agent, maps), kind="stable")
+        self._row_of.extend(int(slots.max(initial=-1)) + 1)
+        self._allocate(-(-len(slots) // ZONE) + _SPARE_ZONES)
+        self._lay(0, slots[order], sides[:, order], times[:, order], agent[order], maps[order])
 
     def put(self, slots: Slots, spans: Spans) -> None:
         """Take over new and changed entries; each slot at most once. Places add up: a box never shrinks."""
