@@ -18,6 +18,7 @@ from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import MEMORY, Anchor, CorrectionKind, Embedding, View
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.codec import unpack_depth, unpack_known_pose, unpack_pose
+from r4_ros.memory.feed_words import server_words
 from r4_ros.memory.heard import Heard, HeardFrame, News
 from r4_ros.memory.revise import split_id
 from r4_ros.memory.sql import Database, Row
@@ -84,8 +85,8 @@ class Feed:
         self._file, self._own = database, agent_id
         self._entries = EntryTable(database)
 
-    def since(self, heard: Heard) -> News:
-        """What changed. Raises StoreError."""
+    def since(self, heard: Heard, writer: str = "") -> News:
+        """What changed. ``writer``: what the memory that hears is called. Raises StoreError."""
         with self._file.reading():
             heard = self._continued(heard)
             news = self._changes(heard) if heard.entry < 0 else self._anew(heard)
@@ -107,6 +108,7 @@ class Feed:
                 moved=tuple(self._anchors(moved).values()),
                 hidden=self._hidden() if said != heard.said else None,
                 alignments=self._alignments() if aligned != heard.aligned else None,
+                words=server_words(self._file, self._own, writer) if said != heard.said else None,
                 heard=replace(
                     news.heard,
                     frame=until,

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 
 from r4_ros.core.alignments import AlignmentRecord
-from r4_ros.core.model import Embedding
+from r4_ros.core.model import CorrectionRecord, Embedding
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.store import (
     AnchorRecord,
@@ -60,13 +60,26 @@ class HeardFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerWords:
+    """What people corrected at a map server of a robot's things.
+
+    ``said``: by others than the robot, oldest first, each with when it was taken back (0: it holds); places of what is
+    pinned are in the robot's own maps. ``unsaid``: of what the robot said, by its own numbers, what others took back,
+    and when.
+    """
+
+    said: tuple[tuple[CorrectionRecord, int], ...] = ()
+    unsaid: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class News:
     """What changed since; numbers of anchors, slots and frames are the server's.
 
     ``anchors``: those that the rest speaks of, by number; ``moved``: those that stand elsewhere now. ``parts``: of
     entries that are parts of others, the ids of both. ``gone``: ids of entries that are no more; ``all_ids``: of all
     that there are, once all was taken anew. ``hidden``: ids of what people had forgotten (None: as before).
-    ``alignments``: all of maps that hold (None: as before).
+    ``alignments``: all of maps that hold; ``words``: of the robot's own things (None: as before).
     """
 
     heard: Heard
@@ -85,6 +98,7 @@ class News:
     episodes: tuple[tuple[StoredEpisode, Embedding | None], ...] = ()
     hidden: frozenset[str] | None = None
     alignments: tuple[AlignmentRecord, ...] | None = None
+    words: ServerWords | None = None
 
     @property
     def size(self) -> int:

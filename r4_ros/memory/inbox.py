@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError, StoreOutdated
-from r4_ros.core.model import Embedding
+from r4_ros.core.model import CorrectionRecord, Embedding
 from r4_ros.memory import envelope, interchange_read
 from r4_ros.memory.envelope import RECORDS, Told
 from r4_ros.memory.frame_limits import Credit, check_size
@@ -34,7 +34,8 @@ _DONE = """INSERT INTO synced(agent_id, writer, sequence, told, offset_ns, round
     problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(agent_id, writer) DO UPDATE SET
     sequence = excluded.sequence, told = excluded.told, offset_ns = excluded.offset_ns, round_ns = excluded.round_ns,
     frames = synced.frames + excluded.frames, observations = synced.observations + excluded.observations,
-    refused = synced.refused + excluded.refused, problem = excluded.problem, at = clock_timestamp()"""
+    refused = synced.refused + excluded.refused, at = clock_timestamp(),
+    problem = CASE WHEN excluded.problem = '' THEN synced.problem ELSE excluded.problem END"""
 _OURS = "SELECT ours FROM synced_correction WHERE agent_id = ? AND writer = ? AND theirs = ?"
 _NUMBERED = """INSERT INTO synced_correction VALUES (?, ?, ?, ?)
     ON CONFLICT(agent_id, writer, theirs) DO UPDATE SET ours = excluded.ours"""
@@ -217,7 +218,9 @@ class BatchImporter(Importer):
         said, stamp_ns = interchange_read.correction_from_json(values)
         theirs = interchange_read.Fields(values, "correction").take("number", int)
         key = (self._agent, self._writer)
-        if said.correction_id:
+        if "undoes" in values:
+            said = replace(said, correction_id=self._undone(values["undoes"]))
+        elif said.correction_id:
             rows = self._store.file.execute(_OURS, (*key, said.correction_id))
             if not rows:
                 raise InvalidArgument(f"correction {said.correction_id} of '{self._agent}' isn't known here")
@@ -229,10 +232,19 @@ class BatchImporter(Importer):
         records = self._library.corrections()
         if known and records[known[0][0] - 1].stamp_ns == stamp_ns:
             return  # told again
-        number = self._library.correct(said, stamp_ns).correction_id
+        number = self._library.correct_beneath(said, stamp_ns)
         with self._store.file.transaction():
             self._store.file.execute(_NUMBERED, (*key, theirs, number))
         self.done.corrections += 1
+
+    def _undone(self, values: Json) -> int:
+        """The number of a correction made here that the robot heard of and takes back."""
+        said, stamp_ns = interchange_read.correction_from_json(values)
+        mark = self._library.mark(CorrectionRecord(0, stamp_ns, said, ()))
+        for record in reversed(self._library.corrections()):
+            if not record.undone_by and self._library.mark(record) == mark:
+                return record.correction_id
+        raise InvalidArgument("what it takes back doesn't hold here")
 
 
 def _size_of(frame: Json) -> tuple[int, int]:

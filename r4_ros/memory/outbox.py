@@ -24,6 +24,7 @@ from r4_ros.memory.attachments import DATA_URL, NAME
 from r4_ros.memory.cells import placed
 from r4_ros.memory.codec import dump
 from r4_ros.memory.envelope import RECORDS, Told
+from r4_ros.memory.heeding import is_from_server
 from r4_ros.memory.interchange import Json
 from r4_ros.memory.sql import Row
 from r4_ros.memory.sql_history import History, Since
@@ -133,7 +134,6 @@ class _Reader:
     def history(self, until: int) -> Iterator[str]:
         """Frames, corrected paths and what people said, and the minutes of the past in which the frames lie."""
         told = self._store.said()
-        raw = [record.correction_id for _, record in told]
         history = History(
             self._file, self._anchors, told, Since(self._agent, self.told.frame, self.told.shift, self.told.correction)
         )
@@ -144,10 +144,8 @@ class _Reader:
             elif isinstance(kept, PathRecord):
                 yield self._line(interchange.path_to_json(kept))
             elif isinstance(kept, CorrectionRecord) and self._is_own(kept):
-                undone = kept.correction.correction_id
-                said = replace(kept.correction, correction_id=raw[undone - 1] if undone else 0)
-                made = interchange.correction_to_json(replace(kept, correction=said))
-                yield self._line({**made, "number": kept.correction_id})
+                undone = told[kept.correction.correction_id - 1][1] if kept.correction.correction_id else None
+                yield self._line(self._correction(kept, undone))
             if isinstance(kept, CorrectionRecord):
                 self.told = replace(self.told, correction=kept.correction_id)
             self.told = replace(self.told, shift=history.moves_told)
@@ -157,7 +155,18 @@ class _Reader:
             self.told = replace(self.told, shift=history.moves_told)
         yield from self._cells()
 
+    def _correction(self, record: CorrectionRecord, undone: CorrectionRecord | None) -> Json:
+        """``undone``: what it takes back; where that came from the server it goes by what it was there."""
+        said = replace(record.correction, correction_id=0 if undone is None else undone.correction_id)
+        made = {**interchange.correction_to_json(replace(record, correction=said)), "number": record.correction_id}
+        if undone is None or not is_from_server(undone):
+            return made
+        told = replace(undone, correction=replace(undone.correction, source=""))
+        return {**made, "correction_id": 0, "undoes": interchange.correction_to_json(told)}
+
     def _is_own(self, record: CorrectionRecord) -> bool:
+        if is_from_server(record):
+            return False
         ids = record.entries or (record.correction.entry_id,)
         rows = self._file.execute("SELECT agent_id FROM entry WHERE entry_id = ?", (ids[0],))
         return bool(rows) and rows[0][0] == self._agent

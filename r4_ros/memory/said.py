@@ -83,6 +83,11 @@ class Said:
         self._elsewhere = entry_ids
         self.hide()
 
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """Ids of entries that are hidden because of what was said to another memory."""
+        return self._elsewhere
+
     def hidden(self) -> set[int]:
         """The slots of entries that no answer names."""
         slot_of = self._index.slots

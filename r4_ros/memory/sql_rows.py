@@ -12,7 +12,10 @@ from r4_ros.core.geometry import compose
 from r4_ros.core.model import (
     IDENTITY,
     NO_COVARIANCE,
+    CorrectionKind,
+    CorrectionRecord,
     Embedding,
+    EntryCorrection,
     Episode,
     EpisodeSource,
     Event,
@@ -145,3 +148,11 @@ def stored_episode(row: Row) -> StoredEpisode:
         row[1], row[2], row[3], Interval(row[4], row[5]), EpisodeSource(row[6]), row[7], place, participants
     )
     return StoredEpisode(episode, row[8], place, row[0])
+
+
+def correction_record(row: Row) -> CorrectionRecord:
+    """A correction of number, stamp, kind, source, entry id, request, entries and what took it back."""
+    label, other_id, at_ns, position, correction_id = json.loads(row[5])
+    place: Any = None if position is None else tuple(position)
+    said = EntryCorrection(CorrectionKind(row[2]), row[4], label, other_id, at_ns, place, correction_id, row[3])
+    return CorrectionRecord(row[0], row[1], said, tuple(json.loads(row[6])), row[7])

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from r4_ros.core.alignments import AlignmentRecord
 from r4_ros.core.model import (
@@ -16,7 +15,6 @@ from r4_ros.core.model import (
     CorrectionKind,
     CorrectionRecord,
     Embedding,
-    EntryCorrection,
     Interval,
     Observation,
 )
@@ -38,6 +36,7 @@ from r4_ros.memory.sql_erase import ERASED, Erased, erase
 from r4_ros.memory.sql_merges import MergeTable
 from r4_ros.memory.sql_parts import LAST_IN_ENTRY
 from r4_ros.memory.sql_prune import Pruned
+from r4_ros.memory.sql_rows import correction_record
 from r4_ros.memory.sql_shifts import ShiftTable
 from r4_ros.memory.sql_told import LOST, ToldTable
 from r4_ros.memory.sql_vectors import vector_models, vector_of, vectors_of
@@ -168,7 +167,7 @@ class SqlUpkeep:
 
     def corrections(self) -> list[CorrectionRecord]:
         """All corrections, oldest first."""
-        return [_record(row) for row in self._file.execute(_RECORDS)]
+        return [correction_record(row) for row in self._file.execute(_RECORDS)]
 
     def corrected(self, correction_id: int) -> tuple[EntryChange, ...]:
         """What a correction made of which entries."""
@@ -185,7 +184,7 @@ class SqlUpkeep:
         where a person took that back, its entries say what.
         """
         rows = self._file.execute(_RECORDS)
-        kept = [(row[-1], _record(row)) for row in rows if row[7] != ERASED]
+        kept = [(row[-1], correction_record(row)) for row in rows if row[7] != ERASED]
         told = [(frame, r) for frame, r in kept if r.correction.source != MEMORY]
         numbers = {r.correction_id: n for n, (_, r) in enumerate(told, start=1)}
         found = {r.correction_id: r.correction for _, r in kept if r.correction.source == MEMORY}
@@ -345,10 +344,3 @@ class SqlUpkeep:
 
 _RECORDS = """SELECT correction_no, stamp_ns, kind, source, entry_id, request, entries, undone_by, frame_id
     FROM correction ORDER BY correction_no"""
-
-
-def _record(row: Row) -> CorrectionRecord:
-    label, other_id, at_ns, position, correction_id = json.loads(row[5])
-    place: Any = None if position is None else tuple(position)
-    said = EntryCorrection(CorrectionKind(row[2]), row[4], label, other_id, at_ns, place, correction_id, row[3])
-    return CorrectionRecord(row[0], row[1], said, tuple(json.loads(row[6])), row[7])

@@ -11,23 +11,21 @@ from typing import cast
 import numpy as np
 
 from r4_ros.core.errors import NotPermitted
-from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.heard import Heard, News
 from r4_ros.memory.hearing import Hearing, Own
+from r4_ros.memory.heeding import Heeding
 from r4_ros.memory.sessions import Sessions
 from r4_ros.memory.sql_peers import PeerChange, PeerStore
 from r4_ros.memory.sql_told import AGENT, DONE, HEARD, HIDDEN, LOST, NAME, PEERS, READ
 from r4_ros.memory.store import AnchorRecord, SessionRecord, StoredView
 
 
-class Syncable(Correctable):
+class Syncable(Heeding):
     """What a library needs for that; it sets these fields itself."""
 
     _sessions: Sessions
-    _anchors: AnchorBook
     _coverage: Coverage
     _episodes: EpisodeBook
     _map_frames: dict[str, str]

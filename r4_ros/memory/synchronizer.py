@@ -159,15 +159,17 @@ class Synchronizer:
         Where maps lie is postponed until the server knows what was said here of the robot's own; then all of it counts.
         """
         heard = self._library().heard()
-        news = link.feed.since(heard)
+        news = link.feed.since(heard, self._library().name)
         if self._library().has_said(link.agent_id, server.told.alignment):
             news = replace(news, alignments=None, heard=replace(news.heard, aligned=""))
         if news.heard != heard or news.size:
-            aligned = 0
+            said = 0
             if news.alignments is not None:
-                aligned = self._library().hear_alignments(news.alignments, link.agent_id)
+                said += self._library().hear_alignments(news.alignments, link.agent_id)
+            if news.words is not None:
+                said += self._library().hear_corrections(news.words)
             self._library().hear(news)
-            self.state = replace(self.state, heard=self.state.heard + news.size + aligned)
+            self.state = replace(self.state, heard=self.state.heard + news.size + said)
         return news.more
 
     def _opened(self) -> tuple[MapLink, Outbox]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from loops import Loop, shelf
 from memories import content, plain
 
 from r4_ros.core.alignments import Alignment
-from r4_ros.core.errors import NotPermitted, StoreError, UnknownEntry
-from r4_ros.core.model import Embedding, Episode, EpisodeSource, Interval, Pose, Query
+from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError, UnknownEntry
+from r4_ros.core.model import CorrectionKind, Embedding, EntryCorrection, Episode, EpisodeSource, Interval, Pose, Query
 from r4_ros.evaluation.postgres_server import Server
 from r4_ros.memory import feed, outbox, synchronizer
 
@@ -96,6 +96,13 @@ ACTIONS = st.one_of(
     st.tuples(st.sampled_from(("work", "work", "crash", "anew", "forget_log")), st.just(""), st.just(0)),
 )
 
+CORRECTIONS = st.one_of(
+    *[st.tuples(st.just("correct"), st.sampled_from(("r1", "at the server of r1")), st.integers(0, 15))] * 4,
+    st.tuples(st.sampled_from(("see", "step", "kill")), st.just("r1"), st.just(3)),
+    st.tuples(st.sampled_from(("work", "anew")), st.just(""), st.just(0)),
+)
+KNOWN = [("see", "r1", 3), ("step", "r1", 0), ("work", "", 0)]
+
 
 class Drive:
     """Two robots that do what they are told, on maps of their own, with small batches."""
@@ -145,10 +152,26 @@ class Drive:
         robot, stamp = name[-2:], round(self.stamp * S)
         library = self.robots[name].library if name in self.robots else self.fleet.library
         if where:
-            library.align(Alignment(robot, f"map of {robot}", "home", Pose((where, 0.0, 0.0))), stamp)
+            library.align(Alignment(robot, f"map of {robot}", f"home of {robot}", Pose((where, 0.0, 0.0))), stamp)
         else:
             with suppress(UnknownEntry):
                 library.take_back_alignment(robot, f"map of {robot}", stamp)
+
+    def correct(self, name: str, what: int) -> None:
+        """Somebody says something of a robot's thing, or takes back what was said last."""
+        self.stamp += 0.7
+        robot, stamp = name[-2:], round(self.stamp * S)
+        library = self.robots[name].library if name in self.robots else self.fleet.library
+        kind = (CorrectionKind.RENAME, CorrectionKind.FORGET, CorrectionKind.UNDO, CorrectionKind.RENAME)[what // 4]
+        things = sorted(e.entry_id for e in library.entries() if e.agent_id == robot)
+        undone = [r.correction_id for r in library.corrections() if r.correction.kind is not CorrectionKind.UNDO]
+        if not (undone if kind is CorrectionKind.UNDO else things):
+            return
+        said = EntryCorrection(kind, things[what % len(things)] if things else "", f"name {what} at {stamp}")
+        if kind is CorrectionKind.UNDO:
+            said = EntryCorrection(kind, correction_id=undone[what % len(undone)])
+        with suppress(InvalidArgument):
+            library.correct(said, stamp)
 
     def step(self, name: str) -> None:
         self.robots[name].sync._not_before = 0.0
@@ -186,6 +209,28 @@ class Drive:
         settle(self.fleet, *self.robots.values())
 
 
+@contextmanager
+def driven(
+    server: Server, folder: Path, make_robot: Any, thing: Any, axes: Any, actions: Sequence[tuple[str, str, int]]
+) -> Iterator[Drive]:
+    """What robots and server know once all was done, in small batches, and nothing is left to be told."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(outbox, "FRAMES", 3)
+        patched.setattr(synchronizer, "WINDOW", 2)
+        for name, most in (("CHANGES", 3), ("ENTRIES", 2), ("EVENTS", 3), ("FRAMES", 5), ("EPISODES", 1)):
+            patched.setattr(feed, name, most)
+        drive = Drive(Fleet(server, "r1", "r2"), folder, make_robot, thing, axes())
+        try:
+            for action, name, seen in actions:
+                getattr(drive, action)(name, *([seen] if action in ("see", "align", "correct") else []))
+            drive.finish()
+            yield drive
+        finally:
+            for robot in drive.robots.values():
+                robot.close()
+            drive.fleet.library.close()
+
+
 @settings(max_examples=8, deadline=None)
 @given(actions=st.lists(ACTIONS, min_size=5, max_size=60))
 def test_whatever_comes_in_between_memories_are_equal_in_the_end(
@@ -196,24 +241,30 @@ def test_whatever_comes_in_between_memories_are_equal_in_the_end(
     tmp_path_factory: pytest.TempPathFactory,
     actions: list[tuple[str, str, int]],
 ) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(outbox, "FRAMES", 3)
-        patched.setattr(synchronizer, "WINDOW", 2)
-        for name, most in (("CHANGES", 3), ("ENTRIES", 2), ("EVENTS", 3), ("FRAMES", 5), ("EPISODES", 1)):
-            patched.setattr(feed, name, most)
-        drive = Drive(Fleet(postgres_server, "r1", "r2"), tmp_path_factory.mktemp("drive"), make_robot, thing, axes())
-        try:
-            for action, name, seen in actions:
-                getattr(drive, action)(name, *([seen] if action in ("see", "align") else []))
-            drive.finish()
-            r1, r2 = drive.robots.values()
-            check_observations(drive.fleet, [r1, r2])
-            check_alike(r1.library, drive.fleet.library, "r1", "r2")
-            check_alike(r2.library, drive.fleet.library, "r1", "r2")
-            for robot in (r1, r2):
-                assert robot.sync.state.refused == 0, robot.sync.state.problem
-                assert set(robot.library._anchors.alignments) == set(drive.fleet.library._anchors.alignments)
-        finally:
-            for robot in drive.robots.values():
-                robot.close()
-            drive.fleet.library.close()
+    folder = tmp_path_factory.mktemp("drive")
+    with driven(postgres_server, folder, make_robot, thing, axes, actions) as drive:
+        r1, r2 = drive.robots.values()
+        check_observations(drive.fleet, [r1, r2])
+        check_alike(r1.library, drive.fleet.library, "r1", "r2")
+        check_alike(r2.library, drive.fleet.library, "r1", "r2")
+        for robot in (r1, r2):
+            assert robot.sync.state.refused == 0, robot.sync.state.problem
+            assert set(robot.library._anchors.alignments) == set(drive.fleet.library._anchors.alignments)
+
+
+@settings(max_examples=8, deadline=None)
+@given(actions=st.lists(CORRECTIONS, min_size=5, max_size=20))
+def test_whoever_corrects_a_robots_things_here_or_there_in_the_end_they_are_called_alike(
+    postgres_server: Server,
+    make_robot: Any,
+    thing: Any,
+    axes: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    actions: list[tuple[str, str, int]],
+) -> None:
+    folder = tmp_path_factory.mktemp("drive")
+    with driven(postgres_server, folder, make_robot, thing, axes, [*KNOWN, *actions]) as drive:
+        r1, r2 = drive.robots.values()
+        check_observations(drive.fleet, [r1, r2])
+        called = [{e.entry_id: e.label for e in one.library.entries()} for one in (drive.fleet, r1, r2)]
+        assert called[0] == called[1] == called[2]
