@@ -90,6 +90,8 @@ def _led(reading: Reading, start: int, end: int) -> int:
             and lowers[k - 1] not in ("your", "my", "any", "no")
         ):
             return j  # 'show me the way to the canteen', 'what is the quickest route to it'
+        if lowers[k] == "way" and lowers[k - 1 : k] and reading.words[k - 1].tag == "JJS" and lowers[k + 1] == "out":
+            return k + 2  # 'what is the fastest way out of here'
         goal = lowers[k + 2] in ("to", "towards", "back") and lowers[k + 1] in ("me", "us")
         if goal and reading.words[k].lemma in LEADING:
             return k + 2
@@ -98,7 +100,11 @@ def _led(reading: Reading, start: int, end: int) -> int:
 
 def _way_to(reading: Reading, j: int) -> int:
     """Where 'to' may stand behind 'the way': 'the way back to', 'the way from the ward to'."""
+    if reading.lowers[j : j + 2] in (("to", "get"), ("to", "go")):
+        j += 2
     j += reading.lowers[j] in ("out", "back", "down", "up", "over", "across", "through")
+    if reading.lowers[j : j + 2] == ("from", "here"):
+        return j + 2
     origin = reading.phrase_at(j + 1) if reading.lowers[j : j + 1] == ("from",) and j + 1 < len(reading.words) else None
     return origin.end if origin is not None else j
 

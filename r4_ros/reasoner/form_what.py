@@ -130,6 +130,9 @@ def _when(clause: Clause) -> Ask | None:
 
 def _compare(clause: Clause) -> Ask | None:
     compares = any(t.tag in ("JJR", "RBR") or t.lower in COMPARATIVES for t in clause.words) and clause.has("or")
+    graded = any(t.tag in ("JJR", "RBR") for t in clause.words)
+    between = "between" in clause.reading.lowers and "and" in clause.reading.lowers
+    compares = compares or (graded and between and not clause.has("than"))  # 'what is bigger between the bed and ..'
     compares = compares or (clause.has("or") and clause.at(1) == "one" and clause.has("close", "near", "far"))
     one = clause.at(1) in ("one", "ones")
     return Ask(Form.COMPARE, clause.start, clause.start + 1 + one, Asked.OTHER) if compares else None
@@ -278,7 +281,7 @@ def _doing(clause: Clause) -> Ask | None:
 def _next(clause: Clause) -> Ask | None:
     """'what came next', 'whose turn is it next'."""
     follows = clause.lemmas & {"next", "follow"} and not clause.has("to")
-    came = clause.at(1) == "came" and clause.at(2) != "back"
+    came = clause.at(1) == "came" and clause.at(2) not in ("back", "out", "in", "into", "from", "to", "through", "off")
     return Ask(Form.ORDER, clause.start, clause.start + 1) if follows or came else None
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from r4_ros.reasoner import lexicon, uses_words, words
 from r4_ros.reasoner.asking import ALIKE, BE, PEOPLE, SEE_LEMMAS, SOME, Ask, Clause, Reader, first_of
+from r4_ros.reasoner.clocktime import UNITS
 from r4_ros.reasoner.keys import Asked, Form
 from r4_ros.reasoner.parse import Reading
 from r4_ros.reasoner.phrases import NUMBERS
@@ -89,7 +90,7 @@ def _more_than(clause: Clause) -> Ask | None:
     more = clause.at(at - 1) in ("more", "fewer", "less")
     if more and (amount in NUMBERS or amount.isdecimal()):
         counts = clause.reading.phrase_at(clause.start + at + 1) is not None
-        if clause.at(at + 2) == "times":  # 'has it been used more than ten times'
+        if clause.at(at + 2) == "times" or clause.at(at + 2).removesuffix("s") in UNITS:  # '.. more than five minutes'
             return Ask(Form.VERIFY, clause.start, clause.start + 1, Asked.NUMBER)
         return Ask(Form.COUNT, clause.start, clause.start + at + 2) if counts else None
     other = clause.at(at - 1) in ("other", "rather")

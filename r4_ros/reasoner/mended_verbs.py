@@ -204,7 +204,9 @@ def which_named(tokens: tuple[Word, ...], word: Word) -> bool:
     """'which rack was the emptiest': behind which, before a verb, stands a noun."""
     named = word.i > 0 and tokens[word.i - 1].tag == "WDT" and tokens[word.i - 1].lower == "which" and word.i < 3
     following = tokens[word.i + 1] if word.i + 1 < len(tokens) else word
-    return named and word.tag in ("VB", "VBP") and "noun" in word.can and following.lower in BE | {"did", "does", "had"}
+    later = any(w.tag in ("VBZ", "VBD", "VBP", "MD") for w in tokens[word.i + 1 :])  # 'which object on the shelf is ..'
+    asks = following.lower in BE | {"did", "does", "had"} or (following.tag == "IN" and later)
+    return named and word.tag in ("VB", "VBP") and "noun" in word.can and asks
 
 
 def is_unlicensed(tokens: tuple[Word, ...], word: Word) -> bool:

@@ -35,6 +35,7 @@ from r4_ros.reasoner.spatial_words import (
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
 R = Relation
+FACED_BEHIND = frozenset(", . if and when while as".split())
 EXCLUDING = tuple(
     tuple(said.split())
     for said in (
@@ -67,7 +68,10 @@ def seen_from(reading: Reading) -> list[Place]:
     for i, word in enumerate(lowers[:-1]):
         phrase = reading.phrase_at(i + 1) if word == "from" else None
         opens = phrase is not None and i == 0 and lowers[phrase.end : phrase.end + 1] == (",",)
-        if phrase is not None and (opens or (sees and i > 2 and phrase.end >= len(lowers) - 1)):
+        other = any(
+            w.tag in ("VBD", "VBZ", "VBN") and w.lemma not in ("see", "do", "have", "be") for w in reading.words[:i]
+        )
+        if phrase is not None and (opens or (sees and i > 2 and not other and phrase.end >= len(lowers) - 1)):
             return [Place(R.AT, i, phrase.end, anchor=phrase, viewer=True)]
     return []
 
@@ -177,8 +181,9 @@ def metres(lowers: Words, i: int) -> tuple[float, int]:
 def _faced(reading: Reading, i: int) -> list[Place]:
     """'I'm facing the stage; which side is the bar on': where the asker looks."""
     faces = reading.lowers[i : i + 3] in (("i", "am", "facing"), ("i", "'m", "facing"))
-    phrase = reading.phrase_at(i + 3) if faces and i + 3 < len(reading.lowers) else None
-    if phrase is None or phrase.start != i + 3 or (i and reading.lowers[i - 1] not in (",", ".", "if", "and")):
+    at = i + 2 + faces if faces or reading.lowers[i : i + 2] == ("i", "face") else len(reading.lowers)
+    phrase = reading.phrase_at(at) if at < len(reading.lowers) else None
+    if phrase is None or phrase.start != at or (i and reading.lowers[i - 1] not in FACED_BEHIND):
         return []
     return [Place(R.FACING, i, phrase.end, anchor=phrase, viewer=True)]
 

@@ -49,7 +49,12 @@ def _target(plan: Plan) -> str:
     """What is asked about: '' where the answer is which of several, 'A and B' where both are."""
     semantic = plan.target.semantic
     others = [name_of(plan, r) for r in plan.compared.others] if plan.compared is not None else []
-    if plan.compared is not None and plan.compared.which and others and " or " in plan.question.casefold():
+    if (
+        plan.compared is not None
+        and plan.compared.which
+        and others
+        and (" or " in plan.question.casefold() or "between" in plan.question.casefold())
+    ):
         noun = semantic.text.split()[-1:]
         alike = noun != ["one"] and all(n.split()[-1:] in (noun, ["one"]) for n in others)
         return semantic.text if alike else ""  # 'is the grey chair or the white one taller'

@@ -10,7 +10,18 @@ from r4_ros.reasoner.places import is_excluded
 from r4_ros.reasoner.purposes import AIMS, SERVING, purpose_at, served, wanted
 from r4_ros.reasoner.sketch import Sketch
 from r4_ros.reasoner.spatial_words import UNITS_OF_LENGTH
-from r4_ros.reasoner.target_roles import aimed_at, beside, done_to, far_end, goal, is_other_end, of_kind, sought, typed
+from r4_ros.reasoner.target_roles import (
+    aimed_at,
+    beside,
+    done_to,
+    far_end,
+    goal,
+    is_other_end,
+    of_kind,
+    picked_between,
+    sought,
+    typed,
+)
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
 PRONOUNS = frozenset("it they them that those".split())
@@ -57,6 +68,8 @@ def _decided(sketch: Sketch) -> tuple[NounPhrase | None] | None:
         return (None,)
     if _to_where(sketch):
         return (None,)
+    if (first := picked_between(sketch)) is not None:
+        return (first,)
     if (ours := _of_us(sketch)) is not None:
         return (ours,)
     if (owner := _told_of(sketch)) is not None:

@@ -19,6 +19,17 @@ MEASURES = frozenset(
 )
 
 
+def picked_between(sketch: Sketch) -> NounPhrase | None:
+    """'between the bed and the desk, which is bigger': the first of both; being between them restricts nothing."""
+    between = next((p for p in sketch.places if p.relation is Relation.BETWEEN and p.other is not None), None)
+    if sketch.ask.form is not Form.COMPARE or between is None or between.subject is not None:
+        return None
+    if between.anchor is between.other:
+        return None
+    sketch.places.remove(between)
+    return between.anchor
+
+
 def far_end(sketch: Sketch) -> NounPhrase | None:
     """'how many paces is it from the kiosk to the gate', 'how many steps from the desk to the door': the far end."""
     lowers, end = sketch.reading.lowers, sketch.ask.end
