@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import time
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from r4_ros.core.model import Question
 from r4_ros.evaluation.postgres_server import Server, why_not
+from r4_ros.memory.library import Library
 
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"  # read when the message classes are imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,6 +32,17 @@ PROPERTIES: Any = {
 settings.register_profile("r4", **PROPERTIES)
 settings.register_profile("ci", **PROPERTIES, derandomize=True, database=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "r4")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def time_enough() -> None:
+    """Who asks without a deadline has time: what a robot waits for isn't what a busy machine takes."""
+    for function in (Library.retrieve, Question.__init__):
+        given: Any = function.__defaults__
+        names = list(inspect.signature(function).parameters)[-len(given) :]
+        function.__defaults__ = tuple(
+            PATIENCE_S if name == "deadline_s" else value for name, value in zip(names, given, strict=True)
+        )
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ class Eyes:
         self.asked: list[tuple[str, int]] = []
 
     def agreement(self, thing: str, now_ns: int, deadline_s: float) -> Affirmed | None:
-        assert 0 < deadline_s <= 3.0
+        assert 0 < deadline_s <= 0.3 * Question("").deadline_s
         self.asked.append((thing, now_ns))
         return None if self.share is None else Affirmed(self.share)
 
