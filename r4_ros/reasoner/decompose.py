@@ -195,6 +195,8 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
         sketch.used.update(range(phrase.start, phrase.end))
     verifies = sketch.ask.form is Form.VERIFY
     many = quantity.of_step(sketch.quantity, sketch.reading.lowers, phrase, is_target, verifies)
+    if phrase is not None and many.bound:  # 'more than' before the number
+        sketch.used.update(range(max(0, phrase.start - 2), phrase.start))
     return Step(
         semantic=semantic(sketch, phrase),
         spatial=tuple(keys),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from r4_ros.core.model import NS_PER_S, EntryState, Evidence, Query
-from r4_ros.reasoner import judge_share, lexicon, sieve, viewpoint, wording
+from r4_ros.reasoner import judge_rooms, judge_share, lexicon, sieve, viewpoint, wording
 from r4_ros.reasoner.draft import (
     Draft,
     ambiguous,
@@ -103,23 +103,6 @@ def _at_least(found: Found) -> str:
     return ""
 
 
-def _rooms_of(found: Found) -> Draft:
-    """'which rooms have windows': the regions that the things are in, with how many each has; or the one with most."""
-    evidence = best_first(found)
-    counts = Counter(room for e in evidence for room in e.regions[:1])
-    if not counts:
-        return not_seen("I know no place by name where that is.", (), evidence)
-    told = wording.listed([f"the {room} ({n})" for room, n in counts.most_common()], 8)
-    text = f"{wording.capital(wording.several(noun(found.plan)))}{place_asked(found.plan)} I know in {told}."
-    if not re.search(r"\bmost\b", found.plan.question):
-        return answered(text, tuple(counts), evidence)
-    (top, most), *others = counts.most_common()
-    rivals = (top, *(room for room, n in others if n == most))
-    if len(rivals) > 1:
-        return ambiguous(text, evidence, rivals)
-    return answered(text, (top,), evidence)
-
-
 def _fresh(run: Run, found: Found, evidence: Sequence[Evidence]) -> str:
     """How long ago a list was seen; of another time that says nothing."""
     return "" if found.window.bounded else f"; {wording.all_seen(evidence, run.now_ns)}"
@@ -143,7 +126,7 @@ def identify(run: Run, found: Found) -> Draft:
     if plan.asked is Asked.AGENT:
         return _who_saw(run, found)
     if plan.asked is Asked.LOCATION:
-        return _rooms_of(found)
+        return judge_rooms.rooms(run, found)
     evidence = _first_or_last(found, _by_nearness(run, found))
     labels = tuple(dict.fromkeys(e.label for e in evidence))
     place, time = place_asked(plan), time_asked(run, found)

@@ -18,6 +18,7 @@ from r4_ros.reasoner import (
     gate,
     judge_compare,
     judge_duration,
+    judge_rooms,
     judge_time,
     judge_usual,
     lexicon,
@@ -153,7 +154,7 @@ def _answer(run: Run, plan: Plan) -> Draft:
     reason = plan.unsupported or ("" if of_thing else REASONS.get(plan.form, ""))
     if reason:
         raise UnsupportedQuestion(reason)
-    purposeful = uses.served(plan, run.embedder)
+    purposeful = uses.served(judge_rooms.things(plan), run.embedder)
     plan, run.guessed = purposeful.plan, purposeful.guessed
     opening = run.gate and gate.may_open(plan)
     probe = run.begin(gate.LOOK if opening else 1)

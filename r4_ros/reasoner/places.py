@@ -40,7 +40,7 @@ EXCLUDING = tuple(
     tuple(said.split())
     for said in (
         "apart from|aside from|other than|not counting|not including|without counting|excluding|except for|except|"
-        "besides|but for|leaving out"
+        "besides|but for|leaving out|anywhere but|everywhere but|somewhere but"
     ).split("|")
 )
 
@@ -338,6 +338,14 @@ def is_abstract(noun: str) -> bool:
     return last in MANNER or last.endswith(ABSTRACT_ENDINGS)
 
 
+def _room_left_out(reading: Reading, i: int) -> list[Place]:
+    """'which rooms except the kitchen', 'excluding the study, where are the mugs'."""
+    phrase = reading.phrase_at(i) if is_left_out(reading, i) else None
+    if phrase is None or phrase.start != i or not lexicon.is_room(phrase.noun):
+        return []
+    return [Place(R.IN, i, phrase.end, anchor=phrase, negate=True)]
+
+
 READERS = (
     _turned_to,
     _turned_towards,
@@ -352,5 +360,6 @@ READERS = (
     _attached,
     _hangs_over,
     _separates,
+    _room_left_out,
 )
 """Each returns the places that its words at token i tell; none where they tell none."""

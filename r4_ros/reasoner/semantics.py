@@ -78,6 +78,8 @@ def _excluded(sketch: Sketch) -> tuple[str, ...]:
         at = i + size
         while size and at < len(lowers) and (phrase := reading.phrase_at(at)) is not None:
             sketch.used.update(range(i, phrase.end))
+            if lexicon.is_room(phrase.noun):
+                break  # 'except the kitchen' is a place
             if phrase.noun in ("one", "ones") and any(p.negate and p.start == phrase.end for p in sketch.places):
                 break  # 'the one by the lift': its place says which
             found.append(" ".join([*phrase.modifiers, phrase.noun]))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from r4_ros.reasoner import asking, words
 from r4_ros.reasoner.keys import Asked, Form, Plan, Relation, Step
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.places import is_left_out
 from r4_ros.reasoner.sketch import ROBOT, Sketch, imagined_spans
 
 SHARES = frozenset("all every each both no none neither either half".split())
@@ -17,6 +18,7 @@ REPEATED = frozenset("again twice thrice once".split())
 FURTHER = frozenset("else other another".split())
 ALIKE = frozenset("same different similar identical distinct".split())
 OUGHT = frozenset("must should ought supposed shall".split())
+LINKING = frozenset("without instead unlike despite but".split())
 MORE = frozenset("more fewer less".split())
 WHETHER = asking.CHECKING | {"me", "us", "wonder"}
 
@@ -72,7 +74,9 @@ def _is_told(sketch: Sketch, plan: Plan, i: int) -> bool:
     if lowers[i] == "both" and "and" in lowers[i : sketch.end]:
         return False
     if lowers[i] in ("no", "none", "neither"):
-        return plan.target.share == "none" or sketch.ask.form is Form.EXISTS
+        rooms = plan.asked is Asked.LOCATION and sketch.ask.form is Form.IDENTIFY
+        claims = rooms or sketch.ask.form is Form.VERIFY
+        return (plan.target.share == "none" and claims) or sketch.ask.form is Form.EXISTS
     return sketch.ask.form in LISTING or bool(plan.target.share)
 
 
@@ -166,6 +170,13 @@ def _more(sketch: Sketch, plan: Plan) -> str:
     return f"'{sketch.reading.lowers[left[0]]}' than what I can tell of things that are named, or of a number"
 
 
+def _without(sketch: Sketch, plan: Plan) -> str:
+    """'without the armchairs, how many chairs are there'."""
+    left = [i for i in _said(sketch, LINKING) if i not in sketch.used and not is_left_out(sketch.reading, i + 1)]
+    left += [i for i in range(sketch.begin, sketch.ask.start) if sketch.reading.lowers[i] in LINKING]
+    return f"what is meant by '{sketch.reading.lowers[left[0]]}' isn't clear; try 'except'" if left else ""
+
+
 def _how_much(sketch: Sketch, plan: Plan) -> str:
     """'how much taller is', 'how many more are there': by how much."""
     lowers = sketch.reading.lowers[sketch.ask.start : sketch.ask.start + 2]
@@ -217,4 +228,5 @@ CHECKS: tuple[Callable[[Sketch, Plan], str], ...] = (
     _further,
     _alike,
     _more,
+    _without,
 )

@@ -125,7 +125,7 @@ class FakeMemory:
         agent = query.ego_agent or (next(iter(self.trails)) if len(self.trails) == 1 else "")
         viewer = c.pose if c.reference is Reference.POSE or not agent else self.trails[agent](stamp)
         if c.reference is Reference.REGION:
-            return c.region in e.regions
+            return (c.region in e.regions) != c.negate
         if c.reference is Reference.ENTRIES:
             firsts = [p for p in placed if p.entry_id in c.entry_ids]
             seconds = [p for p in placed if p.entry_id in c.other_entry_ids] or [None]
