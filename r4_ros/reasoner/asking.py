@@ -27,7 +27,9 @@ COMMANDS = frozenset(
 """Verbs that command, where they open a sentence and are verbs there."""
 HEADING = frozenset("reverse proceed approach wait stop follow return".split())
 ALIKE = frozenset("identical similar different alike match matches matching equal resemble".split())
-POINTS_IN_TIME = frozenset("time date day hour point moment stage instant year month week season".split())
+POINTS_IN_TIME = frozenset(
+    "time date day hour point moment stage instant year month week decade century season weekday occasion".split()
+)
 EXPLAINED = frozenset(
     """relationship personality character attitude opinion view reason purpose impression feeling motivation motive
     meaning significance difference similarity cause intention approach role function importance benefit advantage

@@ -29,6 +29,8 @@ from r4_ros.reasoner.occasions import ORDINALS, event_word, one_that
 from r4_ros.reasoner.opening import core
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 
+LISTING = (Form.IDENTIFY, Form.ATTRIBUTE, Form.STATE, Form.EXPLAIN)
+"""Forms of what and who that ask for one of the alternatives where these follow."""
 RANKING = frozenset("rank sort order".split())
 
 
@@ -69,12 +71,12 @@ def classify(reading: Reading, masked: frozenset[int], begin: int, end: int) -> 
 
 
 def _for_what(reading: Reading, start: int, end: int) -> bool:
-    """'what is the hook for', 'what do we use the hook for'."""
+    """'what is the hook for', 'what do we use the hook for', 'what can the hook be used for'."""
     asks = reading.lowers[start] == "what" and reading.words[end - 1].lower == "for"
     following = reading.lowers[start + 1 : start + 2]
-    uses = following in (("do",), ("does",), ("did",)) and any(
-        w.lemma in ("use", "need", "want", "keep", "have") for w in reading.words[start:end]
-    )
+    able = any(w.tag == "MD" for w in reading.words[start + 1 : start + 2])
+    does = able or following in (("do",), ("does",), ("did",))
+    uses = does and any(w.lemma in ("use", "need", "want", "keep", "have") for w in reading.words[start:end])
     return asks and (uses or bool(BE & set(following)))
 
 
@@ -112,21 +114,30 @@ def _way_to(reading: Reading, j: int) -> int:
 def _chosen(reading: Reading, ask: Ask, end: int) -> Ask:
     """'what is the desk made of, metal or wood': alternatives behind a comma."""
     lowers = reading.lowers
-    comma = next((k for k in range(end - 1, ask.start, -1) if lowers[k] in (",", ":", "-")), -1)
-    if comma < 0 or "or" not in lowers[comma:end] or ask.form not in (Form.IDENTIFY, Form.ATTRIBUTE, Form.STATE):
+    end = _listed(reading, end)
+    comma = next((k for k in range(end - 1, ask.start, -1) if lowers[k] in (",", ":", "-", "?", ";")), -1)
+    if comma < 0 or "or" not in lowers[comma:end] or ask.form not in LISTING:
         return ask
     choices, first = choices_of(reading, comma, end)
     return replace(ask, form=Form.CHOOSE, choices=choices, chosen_from=first) if first > comma else ask
 
 
+def _listed(reading: Reading, end: int) -> int:
+    """Where the alternatives end that stand behind a question's mark: 'which cup do you mean? The red or the blue'."""
+    close = len(reading.words) - (reading.words[-1].tag == ".")
+    rest = reading.words[end + 1 : close]
+    lists = reading.lowers[end : end + 1] in (("?",), (";",)) and any(w.lower == "or" for w in rest)
+    return close if lists and not any(w.tag in ("VBZ", "VBP", "VBD", "MD", ".") for w in rest) else end
+
+
 def _who(reading: Reading, start: int, end: int) -> Ask:
     """'who is the tallest, A or B', 'who is taller', 'who saw the mug', 'who is at the door'."""
     someone = Ask(Form.IDENTIFY, start, start + 1, Asked.IDENTITY, bare=True)
-    listed = _chosen(reading, someone, end)
-    if listed.form is Form.CHOOSE and any(w.tag in ("JJS", "RBS") for w in reading.words[start:end]):
-        return listed
     if any(w.tag in ("JJR", "RBR") and reading.lowers[w.i - 1] not in SOME for w in reading.words[start:end]):
         return Ask(Form.COMPARE, start, start + 1, Asked.OTHER)
+    listed = _chosen(reading, someone, end)
+    if listed.form is Form.CHOOSE:
+        return listed
     seen = _who_saw(reading, start, end)
     return Ask(Form.IDENTIFY, start, seen, Asked.AGENT) if seen else someone
 
@@ -158,7 +169,8 @@ def _where(reading: Reading, begin: int, start: int, end: int) -> Ask:
         choices, first = choices_of(reading, begin, start if "or" in lowers[begin:start] else end)
         if choices:
             return Ask(Form.CHOOSE, min(start, first), start + 1, choices=choices, chosen_from=first)
-    comma = next((k for k in range(end - 1, start, -1) if lowers[k] in (",", ":", "-")), end)
+    end = _listed(reading, end)
+    comma = next((k for k in range(end - 1, start, -1) if lowers[k] in (",", ":", "-", "?")), end)
     if "or" in lowers[comma:end]:  # 'where is the mug, on the table or the shelf'
         choices, first = choices_of(reading, comma + 1, end)
         if choices and first > comma:
@@ -181,6 +193,9 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.EXISTS, start, start + 1)
     tells = verb in ("tell", "give", "show", "name")
     told = property_asked(reading, start, end) if tells else None
+    place = _last_place(reading, start, end) if tells or verb == "say" else -1
+    if place >= 0:
+        return Ask(Form.LOCATE, start, place + 1)  # 'tell me the last place you saw it'
     ordered = reading.lowers.index("order", start, end) if tells and "order" in reading.lowers[start:end] else -1
     if ordered >= 0 and reading.lowers[ordered + 1 : ordered + 2] in (("in",), ("of",), ("that",)):
         return Ask(Form.ORDER, start, ordered + 2)  # 'give me the order in which they came'
@@ -222,8 +237,8 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     told = _noted(reading, begin, end)
     if told is not None:
         return told
-    place = next((k for k in range(begin, min(begin + 4, end)) if reading.lowers[k] in ("place", "spot")), -1)
-    if place >= 0 and {"first", "last"} & set(reading.lowers[begin:place]):
+    place = _last_place(reading, begin, end)
+    if place >= 0:
         return Ask(Form.LOCATE, begin, place + 1)  # 'last place you saw them'
     first = begin + (lowers[:1] == ("the",))
     if first < end and reading.lowers[first] in (*ORDINALS, "last") and one_that(reading, first):
@@ -240,6 +255,12 @@ def _fragment(reading: Reading, begin: int, end: int) -> Ask:
     if any(event_word(reading, k) for k in range(begin, end)) or _states(reading, begin, end):
         return Ask(Form.VERIFY, begin, begin)
     return Ask(Form.EXISTS, begin, begin)
+
+
+def _last_place(reading: Reading, begin: int, end: int) -> int:
+    """Where the noun of 'the last place', 'the first spot' stands; -1: nothing is said so."""
+    at = next((k for k in range(begin, min(begin + 6, end)) if reading.lowers[k] in ("place", "spot")), -1)
+    return at if at >= 0 and {"first", "last"} & set(reading.lowers[begin:at]) else -1
 
 
 def _noted(reading: Reading, begin: int, end: int) -> Ask | None:

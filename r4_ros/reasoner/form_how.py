@@ -44,8 +44,12 @@ def _many(clause: Clause) -> Ask | None:
 
 
 def _has_steps(clause: Clause) -> bool:
-    """'how many steps does the ladder have': parts of a thing, no way."""
-    return clause.has("have", "there", "in", "on") and not clause.has("between", "from")
+    """'how many steps does the ladder have', 'how many steps are needed to bake it': parts of a thing, no way."""
+    if clause.has("between", "from", "away", "reach", "off"):
+        return False
+    to = next((w.i for w in clause.words if w.tag in ("IN", "TO") and w.lower in ("to", "towards")), -1)
+    goal = to >= 0 and clause.reading.phrase_at(to + 1) is not None
+    return not goal or clause.has("have", "there", "in", "on")
 
 
 def _far(clause: Clause) -> Ask | None:

@@ -33,6 +33,8 @@ DEPICTING = frozenset("show depict represent mean symbolize symbolise illustrate
 MEASURED = frozenset("speed rate level pace angle pressure volume".split())
 READ = frozenset("number word letter message".split())
 """What stands on things to be read."""
+MANNERS = frozenset("ways manner conditions circumstances extent respects".split())
+"""'in what ways', 'under which conditions' ask how."""
 EARLIER = frozenset("earlier sooner later".split())
 WHOLES = frozenset("room part place shelf region".split())
 """Where something is, as part of a larger place."""
@@ -118,12 +120,8 @@ def _when(clause: Clause) -> Ask | None:
     if during and of_these is not None and is_happening(of_these.noun):
         return Ask(Form.WHEN, clause.start, of_these.end)  # 'on which of your rounds did it ring'
     unit = head.removesuffix("s")
-    dated = unit in ("time", "date", "day", "hour", "week", "month", "year") or clause.at(1) == "time"
-    if (
-        (dated and unit != "time")
-        or head == "time"
-        or (_before(clause) in ("at", "in", "on", "during") and unit in POINTS_IN_TIME)
-    ):
+    dated = unit in ("date", "day", "hour", "week", "month", "year") or "time" in (head, clause.at(1))
+    if dated or (_before(clause) in ("at", "in", "on", "during") and unit in POINTS_IN_TIME):
         return Ask(Form.WHEN, clause.start, clause.start + 2)
     return None
 
@@ -208,6 +206,8 @@ def _explained(clause: Clause) -> Ask | None:
     quality = 2 + (clause.at(2) in ("so", "very", "particularly", "really"))
     if clause.at(1) in IS and clause.at(quality + 1) == "about" and clause.words[quality].tag == "JJ":
         return Ask(Form.EXPLAIN, clause.start, clause.start + quality + 2)
+    if _before(clause) in PLACING | {"to"} and _head(clause)[1] in MANNERS:
+        return Ask(Form.EXPLAIN, clause.start, clause.start + 2)
     named = next((w.i for w in clause.words[1:7] if w.tag.startswith("NN")), -1)
     said = set(clause.reading.lowers[named : min(named + 4, clause.end)]) if named >= 0 else set()
     if clause.at(0) == "what" and EXPLAINED & said:
@@ -281,8 +281,18 @@ def _doing(clause: Clause) -> Ask | None:
 def _next(clause: Clause) -> Ask | None:
     """'what came next', 'whose turn is it next'."""
     follows = clause.lemmas & {"next", "follow"} and not clause.has("to")
+    follows = follows and not _is_next_place(clause)
     came = clause.at(1) == "came" and clause.at(2) not in ("back", "out", "in", "into", "from", "to", "through", "off")
     return Ask(Form.ORDER, clause.start, clause.start + 1) if follows or came else None
+
+
+def _is_next_place(clause: Clause) -> bool:
+    """'what is on the next table': next in space."""
+    at = next((w.i for w in clause.words[2:] if w.lower == "next"), -1)
+    named = clause.reading.phrase_at(at + 1) if 0 < at < clause.end - 1 else None
+    tags = tuple(w.tag for w in clause.reading.words[max(0, at - 2) : at])
+    timely = named is None or named.noun in POINTS_IN_TIME or is_happening(named.noun)
+    return tags == ("IN", "DT") and not timely
 
 
 READERS: tuple[Reader, ...] = (

@@ -237,8 +237,10 @@ def is_told_of_name(tokens: tuple[Word, ...], word: Word) -> bool:
 
 
 def is_participle(tokens: tuple[Word, ...], word: Word) -> bool:
-    """'must be locked'."""
-    return word.tag == "NN" and word.i > 0 and tokens[word.i - 1].lower == "be"
+    """'must be locked', 'when was the cat last fed'."""
+    before = tokens[word.i - 1].lower if word.i else ""
+    said_small = word.tag == "NNP" and word.text.islower() and before in ("last", "first", "been")
+    return said_small or (word.tag == "NN" and before == "be")
 
 
 def is_short_is(tokens: tuple[Word, ...], word: Word) -> bool:

@@ -150,7 +150,8 @@ def _asks(reading: Reading, begin: int, k: int) -> bool:
     """Whether the word at k asks; a 'when' behind other words only does where something asks to be told."""
     if reading.lowers[k] not in WH:
         return False
-    if reading.lowers[k] == "where" and reading.words[k - 1].tag == "IN" and reading.words[k + 1].tag == "PRP":
+    told = [w.tag for w in reading.words[k + 1 : k + 2]] == ["PRP"]
+    if reading.lowers[k] == "where" and reading.words[k - 1].tag == "IN" and told:
         return False  # 'from where I am sitting'
     if reading.lowers[k] == "which" and reading.words[k - 1].tag == "IN" and reading.words[k - 2].tag in NOUN_TAGS:
         return False  # 'the order in which they came'

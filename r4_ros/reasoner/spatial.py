@@ -96,6 +96,7 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return own
     picked = lowers[j] == "the" and j + 3 < len(lowers) and reading.words[j + 1].tag in ("JJS", "JJR")
     j += 3 if picked and lowers[j + 2] == "of" else 0  # 'in the tallest of the cupboards'
+    j += 2 if lowers[j : j + 2] == ("the", "next") and reading.phrase_at(j) is None else 0
     phrase = reading.phrase_at(j) or _meant(reading, j, masked)
     if phrase is None or (phrase.start not in (j, j - 1) and phrase.end > j) or phrase.head in masked:
         return None
@@ -149,7 +150,7 @@ def _is_no_anchor(reading: Reading, relation: Relation, i: int, phrase: NounPhra
 
 def _meant(reading: Reading, j: int, masked: frozenset[int]) -> NounPhrase | None:
     """'the drawer below the sink: what is in it', 'there was a tin. Is anything on it': what a pronoun stands for."""
-    after = reading.words[j + 1].tag if j + 1 < len(reading.words) else "."
+    after = reading.words[j + 1].tag if j + 1 < len(reading.words) and j + 1 not in masked else "."
     if reading.lowers[j] not in ("it", "them", "that", "those") or after in ("NN", "NNS", "JJ", "VBZ", "VBD", "VBP"):
         return None
     parted = next((k for k in range(j - 1, 0, -1) if reading.lowers[k] in (",", ":", ".", ";", "-", "?")), -1)

@@ -79,7 +79,7 @@ def _decided(sketch: Sketch) -> tuple[NounPhrase | None] | None:
         people = sketch.reading.lowers[ask.end] in ("they", "he", "she")  # 'did they use to keep the mops in here'
         if meant is not None or not people:
             return (meant,)
-    topic = _topic(sketch)
+    topic = _topic(sketch) or _done_to_it(sketch)
     if topic is not None:
         return (topic,)
     anchors = {id(p.anchor) for p in sketch.places}
@@ -221,6 +221,16 @@ def _topic(sketch: Sketch) -> NounPhrase | None:
     named = sketch.reading.phrase_at(1) or sketch.reading.phrase_at(0)
     parted = lowers[ask.start - 1] in (":", "-", ",")
     return named if told and parted and named is not None and named.start == 0 and named.determiner else None
+
+
+def _done_to_it(sketch: Sketch) -> NounPhrase | None:
+    """'the pram by the lift, has anybody touched it': what it stands for."""
+    words, ask = sketch.reading.words, sketch.ask
+    if ask.form is not Form.VERIFY or not ask.start:
+        return None
+    doers = {w.head for w in words[ask.start : sketch.end] if w.dep == "nsubj" and w.lower in asking.PEOPLE}
+    done = any(w.lower in PRONOUNS and w.dep == "dobj" and w.head in doers for w in words[ask.start : sketch.end])
+    return _antecedent(sketch, _taken(sketch)) if done else None
 
 
 def _of_clause(sketch: Sketch, taken: set[int]) -> NounPhrase | None:

@@ -133,7 +133,10 @@ def beside(sketch: Sketch, phrase: NounPhrase) -> list[NounPhrase]:
 def is_other_end(sketch: Sketch, phrase: NounPhrase) -> bool:
     """'how far from the dog was the child': where the distance is measured from."""
     measured = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE)
-    return measured and sketch.reading.lowers[phrase.start - 1 : phrase.start] in (("from",), ("off",), ("up",))
+    before = sketch.reading.lowers[phrase.start - 1 : phrase.start]
+    to = before == ("to",) and phrase.start == sketch.ask.end + 1  # 'how close to the gate did the calf get'
+    to = to and sketch.ask.form is Form.DISTANCE
+    return measured and (to or before in (("from",), ("off",), ("up",)))
 
 
 def aimed_at(sketch: Sketch, purpose: int) -> NounPhrase | None:

@@ -191,6 +191,9 @@ def _dated(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     if lowers[i] == "on" and (word in WEEKDAYS or (lowers[j : j + 1] and _is_date(word, after))):
         of = lowers[j + 1 : j + 2] == ("of",)
         return TemporalOp.AT, j + 1 + (after in DAY_PARTS or after in MONTHS) + 2 * of
+    whole = reading.phrase_at(j) if lowers[i] == "on" and j < len(lowers) else None
+    if whole is not None and whole.start >= i + 1 and whole.noun.split()[-1] in ("eve", "day", "night", "morning"):
+        return TemporalOp.AT, whole.end  # 'on New Year's Eve', 'on market day'
     if lowers[i] == "by" and (word in WEEKDAYS or word in MONTHS):
         return TemporalOp.BEFORE, j + 1
     if lowers[i] == "on" and word in MONTHS:
