@@ -33,7 +33,7 @@ POINTS_IN_TIME = frozenset(
 EXPLAINED = frozenset(
     """relationship personality character attitude opinion view reason purpose impression feeling motivation motive
     meaning significance difference similarity cause intention approach role function importance benefit advantage
-    drawback philosophy nature""".split()
+    drawback philosophy nature point""".split()
 )
 """What asks for an explanation: 'what is Anna's attitude to ..'."""
 FIND_VERBS = frozenset("find locate".split())

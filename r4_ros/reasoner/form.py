@@ -83,6 +83,8 @@ def _for_what(reading: Reading, start: int, end: int) -> bool:
 def _led(reading: Reading, start: int, end: int) -> int:
     """Where 'take me to', 'would you be so kind as to show us to' ends; -1: that isn't said."""
     lowers = reading.lowers
+    if lowers[start] in BE:
+        return -1  # 'is the path to the gate clear'
     for k in range(start, min(start + OPENING, end - 2)):
         if (
             lowers[k : k + 1] in (("way",), ("route",), ("path",))
@@ -201,6 +203,8 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.ORDER, start, ordered + 2)  # 'give me the order in which they came'
     if verb in GO_VERBS | HEADING and told is None:
         return Ask(Form.NAVIGATE, start, start + 1)
+    if verb == "pass" and reading.lowers[start + 1] in ("me", "us"):
+        return Ask(Form.NAVIGATE, start, start + 2)
     if verb in FIND_VERBS:
         return Ask(Form.LOCATE, start, start + 1)
     arranged = verb in ("put", "arrange") and "order" in reading.lowers[start:end]

@@ -61,6 +61,9 @@ def _head(clause: Clause) -> tuple[int, str]:
 
 
 def _is_stranded(clause: Clause) -> bool:
+    said = tuple(w.lower for w in clause.untimed[-3:])
+    if said[-2:] in BY_WHAT or said == ("in", "front", "of"):
+        return True
     ends = [w for w in clause.untimed if clause.at(w.i + 1 - clause.start) in (",", "")]  # 'which .. live in, based on'
     return any(w.tag in ("IN", "RP", "RB") and w.lower in STRANDED for w in [*ends, clause.untimed[-1]])
 
@@ -248,6 +251,7 @@ def _stands(clause: Clause) -> bool:
         named = clause.at(2) == "it" or put
         return named and all(t.tag in ("RB", "IN", "RP") or t.lemma in POSTURES for t in clause.untimed[3:] if not put)
     tail = 2 if clause.untimed[-2].lower in ("next", "close") else 1
+    tail = 3 if tuple(w.lower for w in clause.untimed[-2:]) in (("top", "of"), ("front", "of")) else tail
     between = [t for t in clause.untimed[:-tail] if t.i >= whole.end]
     return all(t.tag == "RB" or t.lemma in POSTURES for t in between)
 
@@ -282,7 +286,8 @@ def _next(clause: Clause) -> Ask | None:
     """'what came next', 'whose turn is it next'."""
     follows = clause.lemmas & {"next", "follow"} and not clause.has("to")
     follows = follows and not _is_next_place(clause)
-    came = clause.at(1) == "came" and clause.at(2) not in ("back", "out", "in", "into", "from", "to", "through", "off")
+    elsewhere = ("back", "out", "in", "into", "from", "to", "through", "off")
+    came = clause.at(1) in ("came", "comes") and clause.at(2) not in elsewhere
     return Ask(Form.ORDER, clause.start, clause.start + 1) if follows or came else None
 
 
@@ -341,12 +346,15 @@ def _property_at(reading: Reading, start: int, k: int, end: int) -> Ask | None:
         return Ask(Form.ATTRIBUTE, start, k + 3, Asked(words.PROPERTIES[following]))
     if word == "time" and lowers[k - 1] in ("latest", "earliest", "last", "first", "exact"):
         return Ask(Form.WHEN, start, k + 1)
-    asked = words.PROPERTIES.get(word) or (words.TOLD_OF.get(word) if _is_told_of(reading, start, k) else None)
+    asked = words.PROPERTIES.get(word) or (
+        words.TOLD_OF.get(word) if _is_told_of(reading, start, k) or k == start + 1 else None
+    )
     if asked is None or (k == start + 1 and lowers[k + 1 : k + 2] == ("did",) and _lacks_object(reading, k, end)):
         return None
     directly = k == start + 3 and lowers[k - 1] == "the" and lowers[k + 1 : k + 2] == ("in",)
-    if _is_owned(reading, start, k):
-        return Ask(Form.ATTRIBUTE, start, start + 1, Asked(asked))
+    of_it = k == start + 1 and word in words.TOLD_OF and lowers[k + 1] in IS and asked == "other"
+    if of_it or _is_owned(reading, start, k):
+        return Ask(Form.ATTRIBUTE, start, k + 1 if of_it else start + 1, Asked(asked))
     near = k <= start + 2 or of or directly or word in words.TOLD_OF
     return Ask(Form.ATTRIBUTE, start, k + 1 + of, Asked(asked)) if near else None
 

@@ -35,7 +35,9 @@ PARTICLED = frozenset(
 
 
 def is_third_person(tokens: tuple[Word, ...], word: Word) -> bool:
-    """'where are the blinds': a plural that was taken for a verb."""
+    """'where are the blinds', 'how many stoves to my left': a plural that was taken for a verb."""
+    if word.tag == "VBZ" and word.i and tokens[word.i - 1].lower == "many":
+        return True
     return word.tag == "VBZ" and word.dep in NOMINAL and word.lower not in BE | {"does", "has"}
 
 

@@ -140,7 +140,9 @@ def _is_only_noun(tokens: tuple[Word, ...], word: Word) -> bool:
 def _is_said_at_last(tokens: tuple[Word, ...], word: Word) -> bool:
     """'is the shelf over the sink level': a yes/no question with nothing else said; the last word is no thing."""
     closes = word.i + 1 == len(tokens) or (tokens[word.i + 1].tag == "." and word.i + 2 == len(tokens))
-    if not closes or word.tag not in ("NN", "RB") or "adj" not in word.can or tokens[0].lower not in BE or word.i < 4:
+    if not closes or word.tag not in ("NN", "RB") or tokens[0].lower not in BE or word.i < 4:
+        return False
+    if "adj" not in word.can and word.lower not in words.MATERIALS:
         return False
     if any(w.tag in ("JJ", "VBN", "VBG", "CC") and w.dep not in ("amod", "compound") for w in tokens[1 : word.i]):
         return False

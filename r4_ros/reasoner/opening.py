@@ -21,6 +21,7 @@ from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.tokens import NOUN_TAGS
 
 POLITE = frozenset("grateful great nice good lovely kind glad appreciate wonderful helpful obliged".split())
+DOES = tuple((w,) for w in AUXILIARIES)
 FIRSTS = frozenset("first last second third".split())
 
 
@@ -80,11 +81,13 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
     listed = next((k for k in range(i, min(i + OPENING, end - 2)) if lowers[k : k + 2] == ("list", "of")), -1)
     if listed > i and reading.words[i].tag[:2] in ("VB", "MD", "PR"):
         return listed  # 'give me a list of ..', 'I need a list of ..'
+    if lowers[i : i + 2] in (("how", "about"), ("what", "about")):
+        return _behind_mark(reading, masked, i, end)  # 'how about the blue chair, is it still broken'
     aside = i + 1 if lowers[i] == "from" else i  # 'from where I am sitting, what ..'
     inner = next((k for k in range(aside + 1, end) if _asks(reading, aside, k) and k not in masked), None)
     lead = {reading.words[k].lemma for k in range(i, inner or i)}
     others = lowers[i] in AUXILIARIES and not (EGO_WORDS | PEOPLE | {"n't"}) & set(lowers[i + 1 : i + 2])
-    if inner is not None and lead & RESOLVING and lowers[i] not in WH and not others:
+    if inner is not None and lead & (RESOLVING | {"check"}) and lowers[i] not in WH and not others:
         return inner  # not 'does Anna know how ..'
     if inner is not None and lowers[i] in IMAGINING | {"from"}:
         return inner
@@ -162,6 +165,10 @@ def _asks(reading: Reading, begin: int, k: int) -> bool:
     named = reading.phrase_at(k - 1) if k else None
     if reading.lowers[k] in ("where", "who", "whose") and named is not None and named.determiner == "the":
         return False  # 'the dock where the truck unloaded'
+    clause = reading.lowers[k] == "when" and k > begin + 1 and reading.lowers[k + 1 : k + 2] not in DOES
+    clause = clause and reading.words[k - 1].tag != "IN"  # 'any record of when'
+    if clause and not any(w.lemma in RESOLVING for w in reading.words[begin:k]):
+        return False  # 'fire door 3, open or shut when you last went by'
     told = reading.lowers[k] != "when" or any(w.lemma in RESOLVING for w in reading.words[begin:k])
     opens = FIRSTS & set(reading.lowers[max(0, begin - 1) : begin + 2])  # 'first thing you saw when ..'
     return told or reading.lowers[k - 1] in (",", ":", "-") or not opens

@@ -108,6 +108,7 @@ def _run(tokens: tuple[Word, ...], named: dict[int, int], start: int) -> int:
             i = last = named[i]
         elif word.tag == "CD" and last == i > start:
             numbered = i + 1 == len(tokens) or tokens[i + 1].tag not in NOUN_TAGS | {"JJ", "CD", "HYPH"}
+            numbered = numbered or tokens[i + 1].lower in words.STATES  # 'is the printer in room 5 free'
             return i + 1 if numbered and not re.search(r"[:.]", word.text) else last
         elif _continues(tokens, start, last, i):
             i += 1
@@ -145,7 +146,8 @@ def _continues(tokens: tuple[Word, ...], start: int, last: int, i: int) -> bool:
         return leads and (noun_next or _noun_ahead(tokens, i + 1))
     if word.tag in ("VBN", "VBG") and i == start:
         return False
-    predicate = last > start and (word.lower in words.STATES or word.lower in words.COLORS)
+    made_of = word.lower in words.MATERIALS and word.tag == "JJ"
+    predicate = last > start and (word.lower in words.STATES or word.lower in words.COLORS or made_of)
     return noun_next or not predicate
 
 

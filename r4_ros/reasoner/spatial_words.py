@@ -27,7 +27,8 @@ SIMPLE = {
     R.AGAINST: "against|leaning on|leaning against|leans on|leans against|touching|up against|flush against",
     R.ATTACHED_TO: "attached to|hanging on|hanging from|mounted on|hung on|hung from|fixed to|mounted to|stuck to|"
     "hanging off",
-    R.FACING: "facing|looking at|facing towards|face|faces|faced|looking towards|looking out on",
+    R.FACING: "facing|looking at|looking directly at|looking straight at|"
+    "facing towards|face|faces|faced|looking towards|looking out on",
     R.CORNER: "in the left corner of|in the right corner of|in the corner of|"
     "at the corner of|on the corner of|in the far corner of|in a corner of|in the corner",
     R.END: "at the end of|at the far end of|on the end of|at the near end of|at the other end of",

@@ -132,6 +132,9 @@ def beside(sketch: Sketch, phrase: NounPhrase) -> list[NounPhrase]:
 
 def is_other_end(sketch: Sketch, phrase: NounPhrase) -> bool:
     """'how far from the dog was the child': where the distance is measured from."""
+    if sketch.ask.form is Form.DISTANCE and phrase.start - 1 == sketch.ask.end:
+        # 'how near to the stove is the curtain', 'how high up the wall was the switch'
+        return sketch.reading.lowers[phrase.start - 1] in ("to", "from", "up", "off")
     measured = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE)
     before = sketch.reading.lowers[phrase.start - 1 : phrase.start]
     to = before == ("to",) and phrase.start == sketch.ask.end + 1  # 'how close to the gate did the calf get'
