@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from r4_ros.reasoner import lexicon
-from r4_ros.reasoner.keys import EventKey
+from r4_ros.reasoner.asking import BE, Ask
+from r4_ros.reasoner.keys import EventKey, Form
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.temporal import Mention
@@ -31,6 +32,43 @@ def own_way(reading: Reading, begin: int, end: int) -> EventKey | None:
     lowers = reading.lowers[begin:end]
     rank = 1 if "first" in lowers else 2 if "second" in lowers else 3 if "third" in lowers else 0
     return EventKey(own=way, region=" ".join([*room.modifiers, room.noun]), agent=subject, rank=rank)
+
+
+def own_claim(reading: Reading, ask: Ask, end: int) -> EventKey | None:
+    """'have you ever been in the bathroom', 'did robot1 go into it', 'is robot2 in it': of a robot's own way."""
+    if ask.form not in (Form.VERIFY, Form.EXISTS):
+        return None
+    begin = ask.start + 1
+    begin += reading.lowers[begin : begin + 1] in (("n't",), ("not",))
+    asker = reading.lowers[begin : begin + 1] in (("i",), ("me",), ("we",), ("us",))
+    present = reading.lowers[ask.start] in ("is", "are", "'s", "am")
+    if asker or begin >= end or (present and reading.lowers[begin] == "you"):
+        return None  # where the asker is now is told by the view
+    own = own_way(reading, begin, end)
+    room = next((p for p in reading.phrases if begin <= p.start < end and lexicon.is_room(p.noun)), None)
+    if own is not None or room is None or _robot(reading, begin, end) is None:
+        return own
+    between = reading.lowers[begin : room.start]
+    stands = reading.lowers[ask.start] in BE and INTO & set(between)
+    visits = any(w.lemma == "visit" for w in reading.words[begin : room.start])
+    if not (stands or visits):
+        return None
+    region = " ".join([*room.modifiers, room.noun])
+    return EventKey(own="was_in", region=region, agent=_robot(reading, begin, end) or "")
+
+
+def own_rooms(reading: Reading, ask: Ask, end: int) -> EventKey | None:
+    """'which rooms have you been in', 'how many rooms did robot1 visit'."""
+    at = next((i for i in range(ask.start, end) if reading.words[i].lemma == "room"), -1)
+    asks = ask.form in (Form.IDENTIFY, Form.COUNT, Form.LOCATE) and 0 <= at <= ask.start + 3
+    verb = at + 1
+    if not asks or verb + 1 >= end or reading.words[verb].lemma not in ("have", "do", "be"):
+        return None
+    rest = reading.words[verb + 1 : end]
+    robot = _robot(reading, verb + 1, end)
+    visits = any(w.lemma in ("visit", "enter", "be", "go") for w in rest)
+    visits = visits or (reading.words[verb].lemma == "be" and rest[-1].lower in ("in", "first", "last"))
+    return EventKey(own="was_in", region="room", agent=robot) if robot is not None and visits else None
 
 
 def _robot(reading: Reading, begin: int, end: int) -> str | None:

@@ -121,6 +121,7 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     event = _event(sketch)
     if claim is not None and sketch.claimed is not None:
         claim = _claim_of_place(sketch, claim, sketch.claimed)
+    claim, event = _own_way(sketch, claim, event)
     sketch.steps.append(target)
     read = Plan(
         question=sketch.reading.text,
@@ -139,6 +140,18 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
     )
     why = leftover.reason(sketch) or negation.reason(sketch, read) or unsaid.reason(sketch, read)
     return read.model_copy(update={"unsupported": why})
+
+
+def _own_way(sketch: Sketch, claim: Claim | None, event: EventKey | None) -> tuple[Claim | None, EventKey | None]:
+    """What is asked of a robot's own way: whether it was in a room, or in which rooms."""
+    reading, ask = sketch.reading, sketch.ask
+    own, rooms = clauses.own_claim(reading, ask, sketch.end), clauses.own_rooms(reading, ask, sketch.end)
+    if own is not None or rooms is not None:
+        sketch.about = "robot"
+    if own is not None:
+        still = reading.lowers[ask.start] in ("is", "are", "'s")
+        return Claim(event=own, still=still, negate=negation.claims_no(reading, ask.start, sketch.end)), event
+    return claim, rooms or event
 
 
 def _target_step(sketch: Sketch, keys: tuple[TemporalKey, ...]) -> Step:

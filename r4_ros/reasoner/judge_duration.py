@@ -117,7 +117,7 @@ def own_time(run: Run, key: EventKey) -> Draft:
     """'when did you enter the kitchen'. Raises UnsupportedQuestion, UnknownRegion."""
     events = run.own_events(key)
     name = run.region(key.region)
-    cited = _thing_in(run, name)
+    cited = thing_in(run, name)
     if not events or not cited:
         return not_seen(f"I know of no such time in the {name}.")
     event = ranked(events, key)
@@ -127,7 +127,8 @@ def own_time(run: Run, key: EventKey) -> Draft:
     return answered(text, event.stamp_ns, cited)
 
 
-def _thing_in(run: Run, region: str) -> tuple[Evidence, ...]:
+def thing_in(run: Run, region: str) -> tuple[Evidence, ...]:
+    """The thing seen last in a room, as evidence of having been there."""
     inside = SpatialConstraint("in", Near.REGION, region=region)
     return run.retrieve(Query(spatial=(inside,), order=Order.LAST_SEEN, limit=1), f"a thing in the {region}").entries
 
@@ -139,9 +140,9 @@ def own(run: Run, plan: Plan) -> Draft:
     named = plan.target.semantic.text or (agents[0] if agents else "")
     stays = run.own_events(EventKey(own="was_in", region=region, agent=named))
     window = run.window(plan)
-    stays = [s for s in (_clipped(s, window) for s in stays) if s is not None]
+    stays = [s for s in (clipped(s, window) for s in stays) if s is not None]
     name = run.region(region)
-    cited = _thing_in(run, name)
+    cited = thing_in(run, name)
     if not stays or not cited:
         return not_seen(f"I know of no time in the {name}.")
     total = sum(s.latest_ns - s.earliest_ns for s in stays) / NS_PER_S
@@ -150,7 +151,7 @@ def own(run: Run, plan: Plan) -> Draft:
     return answered(f"{who} was in the {name} for {wording.age(total)} in all: {each}.", round(total, 1), cited)
 
 
-def _clipped(stay: Event, window: Window) -> Event | None:
+def clipped(stay: Event, window: Window) -> Event | None:
     """The part of a stay that lies in the time asked about."""
     start, end = max(stay.earliest_ns, window.start_ns), min(stay.latest_ns, window.end_ns)
     return replace(stay, earliest_ns=start, latest_ns=end) if start < end else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from r4_ros.core.model import NS_PER_S, Evidence, Order, Query, SpatialConstraint, TrailPoint, Verdict
 from r4_ros.core.model import Reference as Near
-from r4_ros.reasoner import lexicon, sieve, wording
+from r4_ros.reasoner import been, lexicon, sieve, wording
 from r4_ros.reasoner.draft import Draft, not_seen, unsupported
 from r4_ros.reasoner.keys import Form, Plan
 from r4_ros.reasoner.moments import Window
@@ -18,6 +18,8 @@ LATE_NS = 10 * NS_PER_S  # a pose that is older says nothing of the time asked a
 
 def answer(run: Run, plan: Plan) -> Draft | None:
     """The answer, None where the question is about things. Raises UnknownAgent and UnsupportedQuestion."""
+    if been.is_asked(plan):
+        return been.answer(run, plan)
     about = plan.about
     text = plan.target.semantic.text
     if about == "thing" and plan.form is Form.LOCATE and plain(text) in {plain(a) for a in run.agents}:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from r4_ros.reasoner import asking, words
 from r4_ros.reasoner.keys import Asked, Form, Plan, Relation, Step
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
+from r4_ros.reasoner.negation import NO
 from r4_ros.reasoner.places import is_left_out
 from r4_ros.reasoner.sketch import ROBOT, Sketch, imagined_spans
 
@@ -172,8 +173,10 @@ def _more(sketch: Sketch, plan: Plan) -> str:
 
 def _without(sketch: Sketch, plan: Plan) -> str:
     """'without the armchairs, how many chairs are there'."""
-    left = [i for i in _said(sketch, LINKING) if i not in sketch.used and not is_left_out(sketch.reading, i + 1)]
-    left += [i for i in range(sketch.begin, sketch.ask.start) if sketch.reading.lowers[i] in LINKING]
+    reading = sketch.reading
+    left = [i for i in _said(sketch, LINKING) if i not in sketch.used and not is_left_out(reading, i + 1)]
+    left += [i for i in range(sketch.begin, sketch.ask.start) if reading.lowers[i] in LINKING - {"but"}]
+    left = [i for i in left if not any(w.lower in NO or w.tag == "VBG" for w in reading.words[i + 1 : i + 2])]
     return f"what is meant by '{sketch.reading.lowers[left[0]]}' isn't clear; try 'except'" if left else ""
 
 
@@ -186,7 +189,7 @@ def _how_much(sketch: Sketch, plan: Plan) -> str:
 
 def _doer(sketch: Sketch, plan: Plan) -> str:
     """'did you move the vase': what a robot or the asker did to things isn't seen."""
-    claims = plan.claim is not None and plan.claim.event is not None
+    claims = plan.claim is not None and plan.claim.event is not None and not plan.claim.event.own
     at = sketch.ask.start + 1
     does = sketch.reading.lowers[sketch.ask.start : at] in (("did",), ("have",), ("has",), ("had",))
     named = sketch.reading.phrase_at(at) if at < sketch.end else None
@@ -194,6 +197,14 @@ def _doer(sketch: Sketch, plan: Plan) -> str:
         sketch.reading.lowers[at] in EGO_WORDS or bool(ROBOT.match(named.noun if named else sketch.reading.lowers[at]))
     )
     return "who moved or took things can't be seen; ask whether it was moved" if claims and does and who else ""
+
+
+def _rooms_seen(sketch: Sketch, plan: Plan) -> str:
+    """'which room did you see last': the map's rooms have no sightings."""
+    sees = any(w.lemma in asking.SEE_LEMMAS for w in sketch.reading.words[sketch.ask.start : sketch.end])
+    lists = sketch.ask.form in (Form.IDENTIFY, Form.COUNT, Form.EXISTS)
+    of_rooms = lists and plan.about == "rooms" and (sees or sketch.mentions or sketch.agents)
+    return "rooms aren't seen as things are; ask for example 'which rooms have you been in'" if of_rooms else ""
 
 
 def _since_when(sketch: Sketch, plan: Plan) -> str:
@@ -228,5 +239,6 @@ CHECKS: tuple[Callable[[Sketch, Plan], str], ...] = (
     _further,
     _alike,
     _more,
+    _rooms_seen,
     _without,
 )
