@@ -25,6 +25,7 @@ from r4_ros.reasoner import (
     parse,
     retry,
     selves,
+    together,
     uses,
     wording,
 )
@@ -154,6 +155,8 @@ def _answer(run: Run, plan: Plan) -> Draft:
     reason = plan.unsupported or ("" if of_thing else REASONS.get(plan.form, ""))
     if reason:
         raise UnsupportedQuestion(reason)
+    if plan.target.semantic.also:
+        return together.answer(plan, lambda one: _answer(run, one))
     purposeful = uses.served(judge_rooms.things(plan), run.embedder)
     plan, run.guessed = purposeful.plan, purposeful.guessed
     opening = run.gate and gate.may_open(plan)

@@ -97,6 +97,7 @@ ALIASES = (
     (r"^(?:theres|there's) ", "there is "),
     (r"\bon of off\b", "on or off"),
     (r"^how man (?=\w)", "how many "),
+    (r"(?<=\w),? and if not,? (?:then )?where (?:is|are) (?:it|they)(?: now)?(?=\??$)", ""),  # a 'no' tells it anyway
 )
 """Other ways to write what the rules know."""
 SEEING = re.compile(

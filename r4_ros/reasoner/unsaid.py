@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from r4_ros.reasoner import asking, words
+from r4_ros.reasoner import asking, lexicon, words
 from r4_ros.reasoner.keys import Asked, Form, Plan, Relation, Step
-from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.negation import NO
+from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.places import is_left_out
 from r4_ros.reasoner.sketch import ROBOT, Sketch, imagined_spans
 
@@ -207,6 +207,18 @@ def _rooms_seen(sketch: Sketch, plan: Plan) -> str:
     return "rooms aren't seen as things are; ask for example 'which rooms have you been in'" if of_rooms else ""
 
 
+def _coloured(sketch: Sketch, plan: Plan) -> str:
+    """'the red and the white mug', 'red and white mugs': one thing of both, or some of each."""
+    target = sketch.target
+    if target is None:
+        return ""
+    names = [a.name for a in plan.target.semantic.attributes if a.is_known and not a.negate]
+    several = target.plural and len(set(names)) < len(names)
+    bare = lexicon.property_of(target.noun) is not None and lexicon.kind_of(target.noun) is None
+    bare = bare and sketch.reading.lowers[target.end : target.end + 1] == ("and",)
+    return "whether one thing or several are meant isn't clear; ask for each" if several or bare else ""
+
+
 def _since_when(sketch: Sketch, plan: Plan) -> str:
     lowers = sketch.reading.lowers
     since = any(lowers[i : i + 2] == ("since", "when") for i in range(sketch.begin, sketch.end))
@@ -240,5 +252,6 @@ CHECKS: tuple[Callable[[Sketch, Plan], str], ...] = (
     _alike,
     _more,
     _rooms_seen,
+    _coloured,
     _without,
 )
