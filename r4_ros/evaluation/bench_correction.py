@@ -290,7 +290,7 @@ def _is_right(library: Library, way: Way) -> bool:
     """Whether all things that have one place only are where the last correction put them."""
     again = min(_SEEN_AGAIN, len(way.kind) // 4)
     rows = np.arange(again, len(way.kind) - again)
-    centres = library._index.entries["centre"][rows]
+    centres = library._index.centres(rows)
     return bool(np.abs(centres - way.placed(way.aside, rows)).max() < 1e-4)
 
 

@@ -47,7 +47,6 @@ class Columns:
             gone=(np.bool_, 0),
             first_seen=(np.int64, 0),
             last_seen=(np.int64, 0),
-            centre=(np.float64, 3),
         )
         self.stays = PartTable(
             start=(np.int64, 0),
@@ -291,6 +290,10 @@ class Columns:
         times = entries["first_seen"][slots], entries["last_seen"][slots]
         return Spans(low, high, *times, entries["agent"][slots], entries["map"][slots])
 
+    def centres(self, slots: Slots) -> FloatArray:
+        """Where entries are now, [n, 3]."""
+        return np.asarray(self.stays["centre"][self.stays.last[slots]])
+
     def corners(self, slots: Slots) -> tuple[FloatArray, FloatArray]:
         """Low and high corners [n, 3] of the boxes of entries, where they are now."""
         rows = self.stays.last[slots]
@@ -298,13 +301,11 @@ class Columns:
         return centre - half, centre + half
 
     def _bounds(self, slots: Slots, placed: Slots) -> tuple[FloatArray, FloatArray]:
-        """Put entries where their last stays are; gives the corners of the boxes around these and the placed ones."""
-        entries, stays = self.entries, self.stays
+        """The corners of the boxes around entries (ascending) where they are now, and around the placed rows."""
+        stays = self.stays
         rows = span(stays.last[slots])
         centre, half = stays["centre"][rows], stays["half"][rows]
         low, high = centre - half, centre + half
-        where = span(slots)
-        entries["centre"][where] = centre
         older = placed[stays.last[stays["slot"][placed]] != placed]
         if older.size:
             which = np.searchsorted(slots, stays["slot"][older])

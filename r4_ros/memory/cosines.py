@@ -117,6 +117,8 @@ class UnitVectors:
         count, vectors = len(rows), np.asarray(vectors, np.float32)
         if missing := -count % _AT_ONCE:
             rows = np.concatenate([rows, np.zeros(missing, np.int64)])  # a product's last rows round otherwise
+        if len(vectors) == 1 and len(rows) <= _CHUNK:
+            return np.asarray(np.dot(_singles(self._matrix[rows]), vectors[0])[None, :count])
         cosines = np.empty((len(vectors), len(rows)), np.float32)
         for first, some in self._widened(rows):
             for vector, its in zip(vectors, cosines, strict=True):

@@ -52,7 +52,7 @@ class Index(Columns):
     def own_places(self, slots: Slots) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Low and high corners and centres of the boxes where entries are, each in its own map's coordinates."""
         if not self.anchors.alignments:
-            return *self.corners(slots), self.entries["centre"][slots]
+            return *self.corners(slots), self.centres(slots)
         centre, half = self.placed_stays(self.stays.last[slots].astype(np.int64), own=True)
         return centre - half, centre + half, centre
 
@@ -78,7 +78,6 @@ class Index(Columns):
         concerned[owner[rows]] = True
         slots = np.flatnonzero(concerned)
         other.stays = self.stays.with_own("centre", "half", filled=len(rows) < len(owner))
-        other.entries = self.entries.with_own("centre", filled=len(slots) < self.entries.rows)
         for portion in _portions(rows):
             other._place(portion)
         older = np.flatnonzero(concerned[owner] & (self.stays.last[owner] != np.arange(len(owner))))
@@ -119,8 +118,8 @@ class Index(Columns):
     def _inside(self, narrow: Narrow) -> Slots:
         """Those that fit."""
         slots, sure = self.zones.find(narrow)
-        if narrow.low is not None:
-            centre = self.entries["centre"][slots[sure:]]
+        if narrow.low is not None and narrow.high is not None:
+            centre = self.centres(slots[sure:])
             inside = ((centre >= narrow.low) & (centre <= narrow.high)).all(axis=1)
             slots = np.concatenate([slots[:sure], slots[sure:][inside]]) if sure else slots[inside]
         return slots[self.entries["alive"][slots]]
@@ -186,14 +185,14 @@ class Index(Columns):
 
         And some farther ones; ascending.
         """
-        centres = np.concatenate([self.entries["centre"][slots], self.stays["centre"][self._earlier(slots)]])
+        centres = np.concatenate([self.centres(slots), self.stays["centre"][self._earlier(slots)]])
         low, high = centres - self._cell_m, centres + self._cell_m
         cells = np.floor(centres / self._cell_m)
         if len(centres) <= _MOST_PLACES or (np.ptp(cells, axis=0) + 4).prod() > _MOST_CELLS:
             return self.touching_any(low, high, Narrow(agents=agents))
         narrow = Narrow(vec3(low.min(axis=0)), vec3(high.max(axis=0)), agents=agents)
         near = self.zones.find(narrow)[0]
-        beside = _beside(np.floor(self.entries["centre"][near] / self._cell_m), cells)
+        beside = _beside(np.floor(self.centres(near) / self._cell_m), cells)
         return np.sort(near[beside | (self.stays["prev"][self.stays.last[near]] >= 0)])
 
     def _earlier(self, slots: Slots) -> Slots:
@@ -248,7 +247,7 @@ class Index(Columns):
         middles = dict[int, Vec3]()
         if spread:
             slots = np.array([self.slots[entries[i].entry_id] for i in spread], np.int64)
-            places = self.own_places(slots)[2] if own else self.entries["centre"][slots]
+            places = self.own_places(slots)[2] if own else self.centres(slots)
             middles = dict(zip(spread, map(vec3, places), strict=True))
         return [self.shown_box(stay, own, middles.get(i)) for i, stay in enumerate(stays)]
 

@@ -40,7 +40,7 @@ class Linker:
         columns = self._index.entries
         if not len(slots):
             return np.zeros((0, 2), np.int64)
-        centre, size = columns["centre"][slots], self._sizes(slots)
+        centre, size = self._index.centres(slots), self._sizes(slots)
         tree = cKDTree(centre, compact_nodes=False, balanced_tree=False)
         a, b = tree.query_pairs(float(self._epsilon(size).max()), output_type="ndarray").T
         distance = np.linalg.norm(centre[a] - centre[b], axis=1)
@@ -60,7 +60,7 @@ class Linker:
         candidates = np.flatnonzero(~columns["gone"][slots]) if len(stay) else moved
         if not len(candidates):
             return Former(candidates, candidates, candidates)
-        centre, size = columns["centre"][slots], self._sizes(slots)
+        centre, size = self._index.centres(slots), self._sizes(slots)
         tree = cKDTree(centre[candidates], compact_nodes=False, balanced_tree=False)
         near = tree.query_ball_point(stays["centre"][stay], self._config.epsilon_max_m)
         which = np.repeat(np.arange(len(stay)), [len(some) for some in near])

@@ -68,7 +68,7 @@ class Placer:
         where = alignments.in_common(agent_id, here.map_id, here.pose.position)
         map_code = self._index.maps.find(alignments.map_of(agent_id, here.map_id))
         slots = np.flatnonzero(columns["alive"] & (columns["common"] == map_code))
-        distance = np.linalg.norm(columns["centre"][slots] - np.asarray(where), axis=1)
+        distance = np.linalg.norm(self._index.centres(slots) - np.asarray(where), axis=1)
         others = columns["agent"][slots] != self._index.agents.find(agent_id)
         nearest = slots[np.lexsort((slots, distance, others))[:limit]]
         stored = cache.get_many(nearest.tolist())

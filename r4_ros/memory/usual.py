@@ -142,7 +142,8 @@ def _one_holder(a: Sequence[int], b: Sequence[int], index: Index) -> bool:
     columns = index.entries
     of_two = {int(columns["agent"][s]) for s in a}.isdisjoint(int(columns["agent"][s]) for s in b)
     alike = columns["label"][a[0]] == columns["label"][b[0]]
-    near = np.linalg.norm(columns["centre"][a[0]] - columns["centre"][b[0]]) <= ONE_PLACE_M
+    one, other = index.centres(np.array([a[0], b[0]], np.int64))
+    near = np.linalg.norm(one - other) <= ONE_PLACE_M
     return bool(of_two and alike and near)
 
 
