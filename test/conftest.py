@@ -111,7 +111,10 @@ class Graph:
 
     def _spin(self) -> None:
         while not self._stop.is_set():
-            self.executor.spin_once(timeout_sec=0.05)
+            try:
+                self.executor.spin_once(timeout_sec=0.05)
+            except Exception:  # as the nodes' own loop: what was just destroyed in another thread, say
+                time.sleep(0.01)
 
     def add(self, node: Any) -> Any:
         """Spin a node too."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 R4 = [sys.executable, "-m", "r4_ros.cli.main"]
+ENDS_WITH_US = ["setpriv", "--pdeathsig=KILL"] if shutil.which("setpriv") else []
+"""Before a command: nodes that outlive a run that was killed are heard in the next one, which has the same domain."""
 
 
 class Process:
@@ -21,7 +24,12 @@ class Process:
     def __init__(self, command: list[str], cwd: Path) -> None:
         self.lines: list[str] = []
         self._process = subprocess.Popen(
-            command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            [*ENDS_WITH_US, *command],
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
         self.pid = self._process.pid
         self._reader = threading.Thread(target=self._read, daemon=True)

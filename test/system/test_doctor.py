@@ -39,7 +39,7 @@ def test_with_a_camera_and_without(processes: list[Process], tmp_path: Path) -> 
     robot = ("sim", "--robots", "1", "--namespace", "", "--duration", "180", "--size", "160x120")
     processes.append(Process([*R4, *robot], tmp_path))
     code, told = examined(tmp_path)
-    for _ in range(3):  # a robot that is still starting is told as such
+    for _ in range(10):  # a robot that is still starting is told as such
         if told["stores"]:
             break
         code, told = examined(tmp_path)

@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
 
 from fleet import Fleet, Robot, check_alike, check_observations, settle
-from processes import R4
+from processes import ENDS_WITH_US, R4
 
 from r4_ros.evaluation.postgres_server import Server
 
@@ -39,7 +39,8 @@ def test_whatever_is_killed_all_know_the_same_in_the_end(tmp_path: Path, own_pos
     def start(name: str) -> None:
         command = [sys.executable, str(DRIVING), str(tmp_path / f"{name}.db"), fleet.as_robot(name)]
         command += [str(tmp_path / f"{name}.acks"), name]
-        running[name] = subprocess.Popen([*R4, "db", "inbox", "--db", fleet.url] if name == "server" else command)
+        inbox = [*R4, "db", "inbox", "--db", fleet.url]
+        running[name] = subprocess.Popen([*ENDS_WITH_US, *(inbox if name == "server" else command)])
 
     def kill(name: str) -> None:
         running[name].send_signal(signal.SIGKILL)
