@@ -282,6 +282,9 @@ def sync(
     ] = 20_000,
     things: Annotated[int, typer.Option(help="things that it drives among", min=100)] = 4_000,
     live: Annotated[int, typer.Option(help="frames that are timed with and without syncing", min=100)] = 1_000,
+    robots: Annotated[
+        int, typer.Option(help="so many robots then hear of it all, and report while one of them floods", max=100)
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """A robot that was away for a day catches up with a map server: how quickly, how large, and at what cost?
@@ -291,12 +294,16 @@ def sync(
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
     from r4_ros.evaluation.bench_sync import bench_sync
 
-    found = bench_sync(observations, things, live, _say)
+    found = bench_sync(observations, things, live, robots, _say)
     if as_json:
         print(json.dumps(found))
     else:
-        for part in ("up", "down", "live"):
-            for name, value in found[part].items():
-                print(f"{part:>5} {name:>32}  {value}")
-    if found["missing"] or found["duplicated"]:
+        crowd = found.get("crowd", {})
+        parts = {part: found[part] for part in ("up", "down", "live")}
+        parts |= {f"{robots} {part}": crowd[part] for part in ("down", "up") if crowd}
+        for part, figures in parts.items():
+            for name, value in figures.items():
+                print(f"{part:>8} {name:>32}  {value}")
+    lost = [found, found["crowd"]["up"]] if robots else [found]
+    if any(part["missing"] or part["duplicated"] for part in lost):
         raise typer.Exit(1)

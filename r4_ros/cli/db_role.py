@@ -28,7 +28,7 @@ def role(
 
     The user in the URL must own the memory and may create roles. A node may go on writing.
     """
-    from r4_ros.core.errors import InvalidArgument
+    from r4_ros.core.errors import InvalidArgument, StoreEmpty
     from r4_ros.memory.database_name import is_url
     from r4_ros.memory.postgres_roles import role_statements
 
@@ -40,7 +40,11 @@ def role(
     from r4_ros.memory.postgres_store import PostgresStore
 
     password = "" if password_file is None else password_file.read_text(encoding="utf-8").strip()
-    store = PostgresStore(db, read_only=True)
+    try:
+        store = PostgresStore(db, read_only=True)
+    except StoreEmpty:  # a fleet begins with its roles
+        PostgresStore(db).close()
+        store = PostgresStore(db, read_only=True)
     try:
         store.make_role(name, agent or name, password)
     finally:

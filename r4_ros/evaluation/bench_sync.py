@@ -16,6 +16,7 @@ import numpy as np
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import NS_PER_S, Embedding, Frame
+from r4_ros.evaluation.bench_crowd import bench_crowd
 from r4_ros.evaluation.bench_data import AGENTS, DIMENSION, MODEL, START_NS, make_things
 from r4_ros.evaluation.bench_ingest import Walk
 from r4_ros.evaluation.postgres_server import Server
@@ -31,8 +32,13 @@ _BLOCK, _RATE_HZ = 50, 25.0
 _PERIOD_S = 0.2
 
 
-def bench_sync(observations: int, things: int, live_frames: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """A day of so many observations in frames of 10; then frames at 25 Hz, in turns with and without syncing."""
+def bench_sync(
+    observations: int, things: int, live_frames: int, robots: int, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """A day of so many observations in frames of 10; then frames at 25 Hz, in turns with and without syncing.
+
+    ``robots``: so many then hear of it all, and report while one of them floods (0: none do).
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="r4-bench-")))
         server = Server()
@@ -56,8 +62,13 @@ def bench_sync(observations: int, things: int, live_frames: int, say: Callable[[
         down = _heard(other, _config(url, 1))
         say("frames with and without it")
         live = _live(robot, walk, inbox, _config(url, 0), live_frames)
+        crowd = dict[str, Any]()
         seen = sorted(robot.store.observation_ids())
         stored = sorted(central.store.observation_ids())
+        if robots:
+            say(f"{robots} robots hear of it, and report")
+            frames = map(_with_vectors, walk.frames(10**9, _FRAME, _STAY))
+            crowd = {"crowd": bench_crowd(robots, url, central, inbox, server, frames, folder)}
         return {
             "observations": len(seen),
             "missing": len(set(seen) - set(stored)),
@@ -65,6 +76,7 @@ def bench_sync(observations: int, things: int, live_frames: int, say: Callable[[
             "up": up,
             "down": down,
             "live": live,
+            **crowd,
         }
 
 

@@ -8,7 +8,7 @@ from r4_ros.core.errors import NotPermitted, R4Error, StoreError
 
 _BY_STATE = {
     "28P01": "the server refused the password; give the right one in PGPASSWORD or PGPASSFILE",
-    "28000": "the server refused this role; check the user in the URL, and pg_hba.conf of the server",
+    "28000": "the server refused this role; is there one (createuser, r4 db role)? and see pg_hba.conf of the server",
     "3D000": "there is no such database; make it: createdb NAME",
     "53100": "the server's disk is full; free space, nothing was stored",
     "53300": "the server has too many connections; raise max_connections, or stop some",
@@ -30,6 +30,7 @@ _BY_TEXT = (
     ("password authentication failed", "28P01"),
     ("no password supplied", "28P01"),
     ("no pg_hba.conf entry", "28000"),
+    ('fatal: role "', "28000"),
     ('" does not exist', "3D000"),
     ("starting up", "57P03"),
     ("too many clients", "53300"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from r4_ros.core.errors import InvalidArgument, R4Error, Unavailable
+from r4_ros.core.errors import InvalidArgument, NotPermitted, R4Error, Unavailable
 from r4_ros.memory import envelope
 from r4_ros.memory.envelope import Head, Told
 from r4_ros.memory.library import Library
@@ -191,6 +191,11 @@ class Synchronizer:
         that things get the same ids here and there.
         """
         library = self._library()
+        own = sorted(set(library.agents()) - set(library.peers()))
+        if own and not self._config.agent_id and link.agent_id not in own:
+            raise NotPermitted(
+                f"this file is of {', '.join(own)}, and the role is of robot '{link.agent_id}'; use the other"
+            )
         if library.adopt_sessions(link.sessions()):
             notice = (
                 "the map server knows more of this robot than this file, which is new or an older copy; of things that "

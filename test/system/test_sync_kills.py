@@ -1,6 +1,6 @@
 """kill -9 of robots, of their map server and of PostgreSQL while they synchronise: in the end all know the same.
 
-``R4_KILL_ROUNDS=100`` for more rounds than a test run has time for.
+``R4_KILL_ROUNDS=100`` for more rounds than a test run has time for; ``R4_KILL_SEED`` for others.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from r4_ros.evaluation.postgres_server import Server
 pytestmark = pytest.mark.system
 
 ROUNDS = int(os.environ.get("R4_KILL_ROUNDS", "3"))
+SEED = int(os.environ.get("R4_KILL_SEED", "2026"))
 DRIVING = Path(__file__).parents[1] / "support" / "driving.py"
 ROBOTS = ("r1", "r2")
 
@@ -34,7 +35,7 @@ ROBOTS = ("r1", "r2")
 def test_whatever_is_killed_all_know_the_same_in_the_end(tmp_path: Path, own_postgres_server: Server) -> None:
     fleet = Fleet(own_postgres_server, *ROBOTS)
     fleet.library.close()
-    rng, running = random.Random(2026), dict[str, subprocess.Popen[bytes]]()
+    rng, running = random.Random(SEED), dict[str, subprocess.Popen[bytes]]()
 
     def start(name: str) -> None:
         command = [sys.executable, str(DRIVING), str(tmp_path / f"{name}.db"), fleet.as_robot(name)]
@@ -87,6 +88,7 @@ def _compare(fleet: Fleet, folder: Path) -> None:
         assert robot.sync.state.refused == 0 and not robot.sync.state.notice
         assert not robot.library.store.problems()
         robot.close()
+    print(f"{ROUNDS} rounds (seed {SEED}): {len(stored)} observations, none missing, none twice")
     fleet.library.close()
 
 

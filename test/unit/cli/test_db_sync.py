@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,44 @@ def test_what_is_wrong_is_said(fleet: tuple[str, str], tmp_path: Path) -> None:
         run("sync", "--db", url, "--with", as_robot, "--once")
     with pytest.raises(StoreError, match="belongs to no robot"):
         run("sync", "--db", tmp_path / "robot1.db", "--with", url, "--once", "--patience", 0.0)
+
+
+def test_a_fleet_begins_with_its_roles(postgres_server: Server, fleet: tuple[str, str], tmp_path: Path) -> None:
+    """Of a database in which nobody opened a memory yet."""
+    url = postgres_server.database()
+    as_robot, file = url.replace("//r4@", "//robot7@"), tmp_path / "robot1.db"
+    with pytest.raises(StoreError, match=r"is there one .*r4 db role"):
+        run("sync", "--db", file, "--with", as_robot, "--once", "--patience", 0.0)
+    for name, agent in (("robot7", "robot1"), ("robot2", "robot2")):
+        assert run("role", name, "--agent", agent, "--db", url).exit_code == 0
+    with pytest.raises(StoreError, match="file is of robot1, and the role is of robot 'robot2'"):
+        run("sync", "--db", file, "--with", url.replace("//r4@", "//robot2@"), "--once", "--patience", 0.0)
+    with pytest.raises(StoreError, match="does the map server run"):
+        run("sync", "--db", file, "--with", as_robot, "--once", "--patience", 0.0)
+    assert json.loads(run("inbox", "--db", url, "--once", "--json").stdout)["frames"] == 2
+
+
+def test_what_is_said_on_a_robot_and_at_the_server_meets(fleet: tuple[str, str], tmp_path: Path) -> None:
+    """Its own map's place goes up, a name comes down."""
+    url, as_robot = fleet
+    file = tmp_path / "robot1.db"
+
+    def meet() -> None:
+        for _ in range(3):
+            with suppress(StoreError):
+                run("sync", "--db", file, "--with", as_robot, "--once", "--patience", 0.0)
+            run("inbox", "--db", url, "--once")
+        run("sync", "--db", file, "--with", as_robot, "--once")
+
+    lies = ("--agent", "robot1", "--map", "home", "--into", "lab", "--xyz", 1, 2, 3)
+    run("align", *lies, "--db", file, "--source", "Ann")
+    meet()
+    with open_library(url, MemoryConfig(), read_only=True) as library:
+        [thing] = library.entries()
+        assert [r.source for r in library.alignments()] == ["robot: Ann"]
+        assert library.own_maps()["robot1", "home"] == "lab"
+    run("correct", "rename", thing.entry_id, "beaker", "--db", url, "--source", "Bob")
+    meet()
+    with open_library(file, MemoryConfig(), read_only=True) as library:
+        assert [e.label for e in library.entries()] == ["beaker"]
+        assert [r.correction.source for r in library.corrections()] == ["map server: Bob"]

@@ -109,9 +109,11 @@ def test_the_benchmark_notices_a_wrong_answer(tmp_path: Path) -> None:
 
 
 def test_synchronisation_as_json(app: typer.Typer, postgres_server: object) -> None:
-    options = ["bench", "sync", "--observations", "300", "--things", "100", "--live", "100", "--json"]
+    options = ["bench", "sync", "--observations", "300", "--things", "100", "--live", "100", "--robots", "3", "--json"]
     ran = CliRunner().invoke(app, options)
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.stdout)
+    assert found["crowd"]["down"]["records_each"] > found["down"]["entries"]
+    assert found["crowd"]["up"]["flood_frames"] == 640 and found["crowd"]["up"]["missing"] == 0
     assert found["observations"] == 1300 and found["missing"] == found["duplicated"] == 0
     assert found["up"]["bytes_per_observation"] > 0 and found["down"]["entries"] > 0
