@@ -61,14 +61,23 @@ def _verified(
         attribute = said[0]
         known = Asked(attribute.name) if attribute.name else Asked.OTHER
         return Claim(attribute=attribute, negate=negate), None, replace(ask, asked=known)
+    within = _relative(reading, target)
     told = (p for p in reversed(places) if p.subject in (target, None) and p.start >= begin and not p.viewer)
+    told = (p for p in told if p.start not in within)
     spans = imagined_spans(reading)
     place = next((p for p in told if not any(a <= p.start < b for a, b in spans)), None)
     others = [range(p.start, p.end) for p in places if p is not place]
-    within = masked | {i for span in others for i in span}
+    within |= masked | {i for span in others for i in span}
     if place is not None and _closes(reading, place, ask.start, begin, end, frozenset(within)):
         return Claim(negate=negate), place, replace(ask, asked=Asked.LOCATION)
     return None, None, replace(ask, asked=Asked.OTHER)
+
+
+def _relative(reading: Reading, target: NounPhrase | None) -> frozenset[int]:
+    """The words of 'the lamp that Eva bought' that only say which is meant, up to their verb."""
+    found = (w for w in reading.words if target and w.dep == "relcl" and w.head == target.head and w.lemma != "be")
+    verb = next(found, None)
+    return frozenset(range(target.end, verb.i + 1)) if target is not None and verb is not None else frozenset()
 
 
 def _choice(ask: Ask, target: NounPhrase | None, places: list[Place]) -> tuple[Place | None, Ask]:

@@ -98,7 +98,7 @@ def _way(clause: Clause) -> Ask | None:
         return None
     rooms = any(lexicon.is_room(p.noun) for p in clause.reading.phrases if clause.start < p.start < clause.end)
     goes = clause.lemmas & {"exit", "leave"} or ("reach" in clause.lemmas and rooms)
-    goes = goes or ("get" in clause.lemmas and clause.has("to"))
+    goes = goes or ("get" in clause.lemmas and (clause.has("to") or "get out of" in " ".join(clause.lowers)))
     verb = next((w for w in clause.words[2:5] if w.tag == "VB"), None)
     turns = verb is not None and verb.lemma in WAY_VERBS - {"get", "leave"} and clause.at(1) in ("should", "do", "can")
     turns = turns and clause.at(verb.i + 1 - clause.start if verb else 0) not in ("on", "off", "the", "a")

@@ -67,7 +67,8 @@ def with_particles(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
     found = list(tokens)
     for word in tokens:
         verb = tokens[word.i - 1] if word.i else word
-        split = word.lower in PARTICLES and verb.lemma in PARTICLED and verb.tag.startswith("VB")
+        turned = word.lower == "on" and verb.lemma in ("turn", "switch")
+        split = (word.lower in PARTICLES or turned) and verb.lemma in PARTICLED and verb.tag.startswith("VB")
         if not split or word.tag != "IN" or word.i + 1 == len(tokens):
             continue
         found[word.i] = replace(word, tag="RP", dep="prt", head=verb.i)
@@ -215,6 +216,8 @@ def is_unlicensed(tokens: tuple[Word, ...], word: Word) -> bool:
     """'are the drawers by the clothing rack stand open': behind a noun, where be asks, nothing governs a plain verb."""
     if word.tag != "VB" or "noun" not in word.can or not word.i or tokens[word.i - 1].tag not in NOUN_TAGS:
         return False
+    if word.i + 1 < len(tokens) and tokens[word.i + 1].lower == "be" and word.dep in NOMINAL:
+        return True  # 'where would the shoe rack be'
     asks = tokens[0].lower in BE or (tokens[0].lower in NAMING and len(tokens) > 1 and tokens[1].lower in BE)
     return asks and not any(w.tag in ("MD", "TO", "WP", "WDT", "PRP") or w.lemma == "do" for w in tokens[1 : word.i])
 

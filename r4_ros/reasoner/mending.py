@@ -47,11 +47,24 @@ def mended(tokens: tuple[Word, ...]) -> tuple[Word, ...]:
     return (*tokens[: verb - 1], before, replace(tokens[verb], tag="VB"), *tokens[verb + 1 :])
 
 
+def _is_rank(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the second largest box'."""
+    ranks = word.tag == "RB" and word.lower in ("second", "third", "fourth", "fifth")
+    return ranks and word.i + 1 < len(tokens) and tokens[word.i + 1].tag == "JJS"
+
+
+def _is_listed_thing(tokens: tuple[Word, ...], word: Word) -> bool:
+    """'the safe or the desk'."""
+    joined = word.i + 1 < len(tokens) and tokens[word.i + 1].lower in ("or", "and")
+    listed = joined and word.dep in ("appos", "conj", "dep")
+    return listed and "noun" in word.can and lexicon.property_of(word.lower) is None
+
+
 def _is_nominal(tokens: tuple[Word, ...], word: Word) -> bool:
     """'the blind', 'the aquarium': an adjective that stands for a noun, as no noun follows its article."""
     if (
         word.tag not in ("JJ", "JJR")
-        or word.dep not in NOMINAL
+        or (word.dep not in NOMINAL and not _is_listed_thing(tokens, word))
         or not word.i
         or tokens[word.i - 1].tag not in DETERMINER_TAGS
     ):
@@ -209,6 +222,7 @@ RULES: tuple[tuple[Callable[[tuple[Word, ...], Word], bool], str], ...] = (
     (_is_said_at_last, "JJ"),
     (_is_name, "NNP"),
     (_is_joined, "JJ"),
+    (_is_rank, "JJ"),
     (is_named, "NN"),
     (has_been, "NN"),
     (which_named, "NN"),

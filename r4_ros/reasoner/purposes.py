@@ -106,7 +106,8 @@ def served(sketch: Sketch) -> int:
     """'somewhere to sit', 'something to drink from': where the verb stands, -1 if that isn't said."""
     lowers, tokens = sketch.reading.lowers, sketch.reading.words
     for k in range(sketch.begin + 1, sketch.end - 1):
-        if lowers[k] == "to" and tokens[k + 1].tag == "VB" and lowers[k - 1] in SERVING:
+        which = lowers[k - 2 : k - 1] in (("first",), ("last",), ("next",))  # 'the last thing to fall off'
+        if lowers[k] == "to" and tokens[k + 1].tag == "VB" and lowers[k - 1] in SERVING and not which:
             return k + 1
         able = lowers[k] in ("i", "we") and lowers[k + 1] in ABLE and k + 2 < sketch.end
         where = set(lowers[max(sketch.begin, k - 5) : k]) if lowers[k - 1] in ("where", "that") else {lowers[k - 1]}

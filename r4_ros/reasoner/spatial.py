@@ -40,6 +40,8 @@ R = Relation
 
 SUBORDINATE = frozenset("advcl ccomp relcl acl pcomp".split())
 """Dependencies of verbs that aren't the question's own."""
+ANY_OF = tuple((w, "of") for w in ("any", "one", "each", "either", "some", "all", "both"))
+"""'under any of the pots'."""
 AIMING = frozenset("look stare glance gaze aim point peek".split())
 """'at' behind these says what is looked at."""
 
@@ -96,6 +98,7 @@ def _anchored(reading: Reading, relation: Relation, i: int, j: int, masked: froz
         return own
     picked = lowers[j] == "the" and j + 3 < len(lowers) and reading.words[j + 1].tag in ("JJS", "JJR")
     j += 3 if picked and lowers[j + 2] == "of" else 0  # 'in the tallest of the cupboards'
+    j += 2 if lowers[j : j + 2] in ANY_OF and j + 2 < len(lowers) else 0
     j += 2 if lowers[j : j + 2] == ("the", "next") and reading.phrase_at(j) is None else 0
     phrase = reading.phrase_at(j) or _meant(reading, j, masked)
     if phrase is None or (phrase.start not in (j, j - 1) and phrase.end > j) or phrase.head in masked:
@@ -240,7 +243,10 @@ def _subject(reading: Reading, place: Place, before: list[Place], masked: frozen
     phrase = reading.phrase_at(i) if i >= 0 else None
     phrase = _object(reading, phrase, range(i + 1, place.start)) or phrase
     if phrase is not None and phrase.noun == "one" and phrase.determiner and not phrase.modifiers:
-        phrase = next((p for p in reversed(reading.phrases) if p.end < phrase.start), phrase)
+        named = [p for p in reversed(reading.phrases) if p.end < phrase.start]
+        as_one = reading.lowers[phrase.start - 1 : phrase.start] in (("as",), ("than",))  # 'the same as the one on it'
+        anchors = [e.anchor for e in before] if as_one else []
+        phrase = next((p for p in named if p not in anchors), phrase)
     if phrase is not None and (place.anchor is phrase or phrase.head in masked):
         return None
     own = next((p for p in before if p.ego and p.anchor is None and p.end == i + 1), None)

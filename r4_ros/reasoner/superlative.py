@@ -135,7 +135,9 @@ def _extreme(reading: Reading, i: int, by: By, direction: Literal["min", "max"])
         reference, ego, end = _reference(reading, i, owner_end)
         if reference is None and not ego and phrase is not None and phrase.start <= i - 1 and phrase.end > i + 1:
             ego = False
-    return Extreme(by, direction, i, end, phrase, reference, ego, own=reading.lowers[i] in OF_THE_THING)
+    rank = ORDINALS.get(reading.lowers[i - 1], 0) if i else 0  # 'the second largest'
+    own = reading.lowers[i] in OF_THE_THING
+    return Extreme(by, direction, i - bool(rank), end, phrase, reference, ego, rank=max(1, rank), own=own)
 
 
 def _reference(reading: Reading, i: int, after: int) -> tuple[NounPhrase | None, bool, int]:
