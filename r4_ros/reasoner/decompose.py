@@ -235,7 +235,8 @@ def _claim_of_place(sketch: Sketch, claim: Claim, place: Place) -> Claim:
 def _reference(sketch: Sketch, phrase: NounPhrase) -> Reference:
     """A reference to a noun phrase: a region for rooms, otherwise the step that finds it (made once)."""
     sketch.used.update(range(phrase.start, phrase.end))
-    if lexicon.is_room(phrase.noun):
+    told = any(p.subject is phrase for p in sketch.places)
+    if lexicon.is_room(phrase.noun) and not (phrase.noun == "room" and told):  # 'the room next to the kitchen'
         whose = [f"{phrase.owner}'s"] if phrase.owner else []
         return Reference(kind="region", region=" ".join([*whose, *phrase.modifiers, phrase.noun]))
     if phrase.start in sketch.made:

@@ -72,6 +72,9 @@ def _beyond(sketch: Sketch) -> str:
     of_itself = any(m.clause < 0 and m.key.event is not None for m in sketch.mentions)
     if of_itself and (sketch.target is None or lexicon.is_anything(sketch.target.noun)):
         return "it isn't said before what"
+    told = {id(p.subject) for p in sketch.places}
+    if any(p.anchor is not None and p.anchor.noun == "room" and id(p.anchor) in told for p in sketch.places):
+        return "which room that is isn't known: rooms are known by their names"
     if sketch.ask.form is Form.COMPARE and any(m.key.op is TemporalOp.CHANGE for m in sketch.mentions):
         return "what a thing was like at two times isn't compared; ask for each time"
     does = any(occasions.event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))

@@ -32,7 +32,7 @@ def is_loose(sketch: Sketch, place: Place) -> bool:
     if sketch.ask.form in (Form.IDENTIFY, Form.WHEN) and _is_treated(sketch, subject):
         return False
     anchors = [a for p in sketch.places for a in (p.anchor, p.other)] + [e.reference for e in sketch.extremes]
-    found_by_step = not lexicon.is_room(subject.noun)
+    found_by_step = not lexicon.is_room(subject.noun) or subject.noun == "room"
     spoken_for = any(a is subject and found_by_step for a in [*anchors, *sketch.agent_phrases])
     within = any(a <= place.start < b for a, b in imagined_spans(sketch.reading))
     other_end = sketch.ask.form in (Form.DISTANCE, Form.DIRECTION, Form.NAVIGATE, Form.COMPARE, Form.EXPLAIN)
