@@ -55,13 +55,12 @@ def merge(intervals: Iterable[Interval], max_gap_ns: int = 0) -> tuple[Interval,
 
 def add(intervals: Sequence[Interval], stamp_ns: int, max_gap_ns: int) -> tuple[Interval, ...]:
     """Add one sighting to sorted disjoint intervals; also a late one (out of order)."""
-    new = at(stamp_ns)
-    if not intervals or new.start - intervals[-1].end > max_gap_ns:
-        return (*intervals, new)
+    if not intervals or stamp_ns - intervals[-1].end > max_gap_ns:
+        return (*intervals, at(stamp_ns))
     last = intervals[-1]
-    if new.start >= last.start:
-        return (*intervals[:-1], Interval(last.start, max(last.end, new.end)))
-    return merge((*intervals, new), max_gap_ns)
+    if stamp_ns >= last.start:
+        return (*intervals[:-1], Interval(last.start, max(last.end, stamp_ns + 1)))
+    return merge((*intervals, at(stamp_ns)), max_gap_ns)
 
 
 def total_ns(intervals: Iterable[Interval], until: int = FOREVER) -> int:

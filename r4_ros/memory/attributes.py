@@ -85,7 +85,7 @@ def _extended(run: AttributeValue, stamp_ns: int) -> AttributeValue:
 
 def current_attributes(history: Sequence[AttributeValue]) -> tuple[tuple[str, str], ...]:
     """Name and value of each attribute as it is now, sorted by name; see ``current_values``."""
-    best = current_values(history)
+    best = current_values(history) if history else {}
     return tuple((name, best[name].value) for name in sorted(best))
 
 

@@ -70,7 +70,8 @@ class Follower:
         index, reach = self._index, self._reach_m
         centres = np.array([s.centre for s in new])
         where = centres.min(axis=0) - reach, centres.max(axis=0) + reach
-        slots = index.touching(index.agents.find(context.agent_id), index.maps.find(context.map_id), *where)
+        owner = index.agents.find(context.agent_id), index.maps.find(context.map_id)
+        slots = index.touching(*owner, *where, since_ns=context.stamp_ns - _LATEST_NS)
         age = context.stamp_ns - index.entries["last_seen"][slots]
         slots = slots[(age > 0) & (age <= _LATEST_NS) & (index.entries["session"][slots] == context.session)]
         taken = {slot for slot in matched if slot is not None} | self._said.never(context)

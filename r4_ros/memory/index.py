@@ -35,10 +35,10 @@ class Index(Columns):
         super().__init__(anchors)
         self._cell_m = cell_m
 
-    def touching(self, agent: int, map_code: int, low: FloatArray, high: FloatArray) -> Slots:
+    def touching(self, agent: int, map_code: int, low: FloatArray, high: FloatArray, since_ns: int = 0) -> Slots:
         """All slots of an agent's on a map whose box touches the one from ``low`` to ``high``, and more, ascending.
 
-        The box is in that map's coordinates.
+        The box is in that map's coordinates. ``since_ns``: only what was seen then or later.
         """
         if min(agent, map_code) < 0:
             return np.zeros(0, np.int64)
@@ -46,14 +46,18 @@ class Index(Columns):
         if known is not None:
             middle, size = vec3((low + high) / 2), vec3(high - low)
             low, high = bounds(transform_box(known.pose, Box(Pose(middle), size)))
-        slots, _ = self.zones.find(Narrow(vec3(low), vec3(high), agents=(agent,)))
-        return np.sort(slots[self.entries["map"][slots] == map_code])
+        slots, _ = self.zones.find(Narrow(vec3(low), vec3(high), since_ns, agents=(agent,)))
+        on_map: Slots = slots[self.entries["map"][slots] == map_code]
+        on_map.sort()
+        return on_map
 
     def own_places(self, slots: Slots) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Low and high corners and centres of the boxes where entries are, each in its own map's coordinates."""
-        if not self.anchors.alignments:
-            return *self.corners(slots), self.centres(slots)
-        centre, half = self.placed_stays(self.stays.last[slots].astype(np.int64), own=True)
+        rows = self.stays.last[slots]
+        if self.anchors.alignments:
+            centre, half = self.placed_stays(rows.astype(np.int64), own=True)
+        else:
+            centre, half = self.stays["centre"][rows], self.stays["half"][rows]
         return centre - half, centre + half, centre
 
     def aligned(self, alignments: Alignments) -> Index:

@@ -201,7 +201,9 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
             if known:
                 change = replace(change, known=True)
             change = with_pictures(change, pictures, self._config.crops_mb * 1_000_000)
-            self._store.write_frame(replace(change, beliefs=tuple(self._steadiness.changed())))
+            if beliefs := self._steadiness.changed():
+                change = replace(change, beliefs=tuple(beliefs))
+            self._store.write_frame(change)
             self._steadiness.kept()
             self._sessions.commit(admission)
             return self._with(settled, self._divide(change, self._applied(frame, change, tell)))

@@ -65,9 +65,11 @@ class MoveFinder:
 
     def may_link(self, entry: Entry) -> bool:
         """Whether a gone entry with this label is there that this one might be, judged at a glance."""
-        gone = self._index.gone.get(self._index.labels.find(entry.label), ())
+        gone = self._index.gone.get(self._index.labels.find(entry.label))
+        if not gone or entry.moved_from:
+            return False
         last_seen = self._index.entries["last_seen"]
-        return not entry.moved_from and any(last_seen[slot] < entry.first_seen for slot in gone)
+        return any(last_seen[slot] < entry.first_seen for slot in gone)
 
     def unlink(self, working: Working, returned: Entry, context: FrameContext) -> None:
         """A gone entry is back: what was taken for it is something else."""

@@ -72,7 +72,10 @@ def absent(stored: StoredEntry, stamp_ns: int, expected_revision: int, config: M
 
 def present_at(presence: Sequence[Presence], stamp_ns: int) -> Presence | None:
     """The presence that holds at a time."""
-    return next((p for p in reversed(presence) if p.start <= stamp_ns < p.end), None)
+    for p in reversed(presence):
+        if p.start <= stamp_ns < p.end:
+            return p
+    return None
 
 
 def state_at(presence: Sequence[Presence], last_seen_ns: int, now_ns: int, in_view_s: float) -> EntryState:

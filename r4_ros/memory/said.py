@@ -95,7 +95,11 @@ class Said:
 
     def is_hidden(self, slot: int) -> bool:
         """Whether no answer names it."""
-        return slot in self._forgotten or slot in self._part_of or self._index.ids[slot] in self._elsewhere
+        return (
+            slot in self._forgotten
+            or slot in self._part_of
+            or (bool(self._elsewhere) and self._index.ids[slot] in self._elsewhere)
+        )
 
     def spoken_of(self) -> set[int]:
         """The slots of entries that a correction holds for or that have hidden parts: only people merge these."""

@@ -10,6 +10,7 @@ What counts little goes: its weight falls to the stretch nearest in time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +61,14 @@ def hung_on(stays: Sequence[Stay], anchor_of: AnchorOf) -> list[Anchor]:
     return [anchor_of(number) for number in numbers]
 
 
+class Hung(NamedTuple):
+    """An anchor, what is the middle in its frame, and what other stretches of the way say."""
+
+    anchor: Anchor
+    middle: Vec3
+    shares: tuple[Share, ...] = ()
+
+
 class Places:
     """What each stretch says of where n things are, in the map: to be changed, and made shares of again.
 
@@ -82,10 +91,10 @@ class Places:
         numbers = np.array(said).reshape(len(stays), width, 4)
         self._weights, self._means = numbers[..., 0], self._anchors.to_map(self._at, numbers[..., 1:])
         self._row, self._own = np.arange(len(stays)), np.zeros(len(stays), np.int64)
-
-    @property
-    def centre(self) -> FloatArray:
+        self.centre = self._centre()
         """The weighted means [n, 3]."""
+
+    def _centre(self) -> FloatArray:
         return np.asarray(np.einsum("nk,nkj->nj", self._weights, self._means))
 
     def see(
@@ -115,6 +124,7 @@ class Places:
         self._weights[where] += parts
         self._own = np.where(told, where[1], self._own)
         self._fold()
+        self.centre = self._centre()
         return self.centre - before
 
     def join(self, stay: Stay, share: float) -> None:
@@ -130,6 +140,7 @@ class Places:
                 place = self._anchors.to_map(np.array([[number]]), np.array([[said.position]]))[:, 0]
                 self._means[where] += part / self._weights[where] * (place - self._means[where])
         self._fold()
+        self.centre = self._centre()
 
     def _stretch(self, anchor: Anchor) -> Columns:
         """The columns [n] of an anchor's stretch; the first free ones where there are none."""
@@ -162,12 +173,10 @@ class Places:
     def move(self, to: FloatArray) -> None:
         """Let all of each thing stand elsewhere, so that the means are there [n, 3]."""
         self._means += (to - self.centre)[:, None]
+        self.centre = to
 
-    def hung(self) -> list[tuple[Anchor, Vec3, tuple[Share, ...]]]:
-        """Of each thing, the anchor of the stretch from which it was seen last, the place in its frame, and the others.
-
-        In numbers that float32 can say.
-        """
+    def hung(self) -> list[Hung]:
+        """Of each thing, how it hangs on the stretch from which it was seen last, in numbers that float32 can say."""
         positions = self._anchors.to_anchors(self._at, self._means).astype(np.float32).tolist()
         weights, known = self._weights.astype(np.float32).tolist(), self._anchors.known
         found = []
@@ -179,7 +188,7 @@ class Places:
             ]
             if len(others) > 1:
                 others.sort(key=lambda share: share.anchor_id)
-            found.append((known[at[own]], tuple(places[own]), tuple(others)))
+            found.append(Hung(known[at[own]], tuple(places[own]), tuple(others)))
         return found
 
 

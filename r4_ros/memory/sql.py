@@ -79,6 +79,16 @@ class GatheringDatabase:
         self._file, self._catch_up = file, catch_up
         self.path, self.read_only, self.numbers = file.path, file.read_only, file.numbers  # nothing written says more
 
+    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
+        """Run one statement and return all its rows."""
+        self._catch_up()
+        return self._file.execute(sql, parameters)
+
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run one statement for each row; inside a transaction."""
+        self._catch_up()
+        self._file.execute_many(sql, rows)
+
     def __getattr__(self, name: str) -> Any:
         self._catch_up()
         return getattr(self._file, name)

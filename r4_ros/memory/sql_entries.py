@@ -20,6 +20,7 @@ from r4_ros.core.model import (
 from r4_ros.memory.codec import (
     dump,
     dump_attributes,
+    dump_votes,
     load_attributes,
     load_list,
     load_pairs,
@@ -149,7 +150,7 @@ class EntryTable:
             e.map_id,
             e.revision,
             e.label,
-            dump(e.label_votes),
+            dump_votes(e.label_votes),
             e.description,
             dump_attributes(e.attributes),
             self._vector_number(e.label, e.label_embedding),
@@ -254,7 +255,7 @@ def _seen_row(stored: StoredEntry) -> Row:
     return (
         e.session,
         e.revision,
-        dump(e.label_votes),
+        dump_votes(e.label_votes),
         int(e.visibility),
         e.confidence,
         e.count,

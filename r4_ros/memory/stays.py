@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import compose, inverse, quat_conjugate, rotate_covariances, rotation_matrix, yaw_of
+from r4_ros.core.geometry import compose, inverse, rotate_covariances, rotation_matrix, yaw_of
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -27,7 +27,6 @@ from r4_ros.core.model import (
     Matrix3,
     Observation,
     Pose,
-    Share,
     Stay,
     Vec3,
     Visibility,
@@ -37,7 +36,7 @@ from r4_ros.memory import shares
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.codec import single
 from r4_ros.memory.covariances import possible, singles, squares, transposed, usable
-from r4_ros.memory.shares import Places
+from r4_ros.memory.shares import Hung, Places
 from r4_ros.memory.turns import Turn, around, averaged, kept, normal, turns_of
 
 _LEAST_GAIN = 0.05
@@ -45,6 +44,8 @@ _GROWTH = 0.5
 _SAME_SIZE = 0.25
 _TOLERANCE_M = 0.02
 _EYE = np.eye(3)
+
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +92,15 @@ class FrameContext:
         """An anchor by its id, be it the frame's own."""
         return self.anchor if anchor_id == self.anchor.anchor_id else self.anchors[anchor_id]
 
-    def along(self, stay: Stay) -> bool:
-        """Whether the frame lies on the stretch of the way that a stay hangs on."""
-        return stay.anchor_id == self.anchor.anchor_id or shares.alike(self.anchor_of(stay), self.anchor)
+    def along(self, anchor_id: int) -> bool:
+        """Whether the frame lies on the stretch of the way of an anchor."""
+        return anchor_id == self.anchor.anchor_id or shares.alike(self.numbered(anchor_id), self.anchor)
 
     def places(self, stays: Sequence[Stay]) -> Places:
         """What each stretch of the robot's way says of where stays are."""
         anchors = shares.hung_on(stays, self.numbered)
-        return Places(stays, anchors if self.anchor in anchors else [*anchors, self.anchor])
+        own = any(anchor.anchor_id == self.anchor.anchor_id for anchor in anchors)
+        return Places(stays, anchors if own else [*anchors, self.anchor])
 
     def anchors_of(self, stays: Sequence[Stay]) -> tuple[FloatArray, FloatArray]:
         """Rotations [n, 3, 3] and positions [n, 3] of the anchors of stays."""
@@ -190,7 +192,7 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
         return []
     frames = context.anchors_of(stays)
     spread = _spread(stays, seen, context)
-    places = context.places([stays[i] for i in spread]) if spread else None
+    places = context.places([stays[i] for i in spread.tolist()]) if spread.size else None
     centre, half = _boxes(stays, frames)
     if places:
         centre[spread] = places.centre
@@ -217,15 +219,15 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -
     hung = _hung(stays, (low + high) / 2, frames, context)
     if places:
         places.move((low + high)[spread] / 2)
-        for i, where in zip(spread, places.hung(), strict=True):
-            hung[i] = _Hung(*where)
+        for i, where in zip(spread.tolist(), places.hung(), strict=True):
+            hung[i] = where
     boxes, covariances = _in_anchors(hung, high - low, covariance)
     rows = zip(stays, seen, centre.tolist(), hung, boxes, covariances, strict=True)
     return [_sighted(stay, s, middle, h, box, known, context) for stay, s, middle, h, box, known in rows]
 
 
 def _sighted(
-    stay: Stay, seen: Seen, centre: Vec3, hung: _Hung, box: Box, covariance: Matrix3, context: FrameContext
+    stay: Stay, seen: Seen, centre: Vec3, hung: Hung, box: Box, covariance: Matrix3, context: FrameContext
 ) -> Sighted:
     """A stay that was there in the map, with one more sighting, after which it hangs there with that box."""
     after = Stay(
@@ -242,14 +244,15 @@ def _sighted(
     return Sighted(after, _is_elsewhere(stay, seen, centre, context.config))
 
 
-def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[int]:
+def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> Numbers:
     """Which stays hang on several stretches of the way, or will."""
-    along = {stay.anchor_id: context.along(stay) for stay in stays}
-    return [
+    along = {number: context.along(number) for number in {stay.anchor_id for stay in stays}}
+    some = (
         i
         for i, (stay, s) in enumerate(zip(stays, seen, strict=True))
         if stay.shares or (not along[stay.anchor_id] and _tells(stay, s))
-    ]
+    )
+    return np.fromiter(some, np.int64)
 
 
 def _tells(stay: Stay, seen: Seen) -> bool:
@@ -257,10 +260,10 @@ def _tells(stay: Stay, seen: Seen) -> bool:
     return seen.whole or not stay.whole
 
 
-def _parts(stays: Sequence[Stay], seen: Sequence[Seen], some: Sequence[int], gains: FloatArray) -> FloatArray:
+def _parts(stays: Sequence[Stay], seen: Sequence[Seen], some: Numbers, gains: FloatArray) -> FloatArray:
     """For how much of the places of some stays sightings count; ``gains`` [n, 3, 3]: by what whole ones pull each."""
-    parts = gains[some].trace(axis1=1, axis2=2) / 3
-    for k, (stay, s) in enumerate((stays[i], seen[i]) for i in some):
+    parts = np.einsum("nii->n", gains)[some] / 3
+    for k, (stay, s) in enumerate((stays[i], seen[i]) for i in some.tolist()):
         if not s.whole:
             parts[k] = max(1 / (stay.count + 1), _LEAST_GAIN) if _tells(stay, s) else 0.0
     return np.asarray(parts)
@@ -268,20 +271,11 @@ def _parts(stays: Sequence[Stay], seen: Sequence[Seen], some: Sequence[int], gai
 
 def _hung(
     stays: Sequence[Stay], centres: FloatArray, frames: tuple[FloatArray, FloatArray], context: FrameContext
-) -> list[_Hung]:
+) -> list[Hung]:
     """Where the middles of stays hang that are at these places [n, 3] in the map; ``frames`` of their anchors."""
     rotation, position = frames
     middles = (transposed(rotation) @ (centres - position)[..., None])[..., 0]
-    return [_Hung(context.anchor_of(stay), middle) for stay, middle in zip(stays, middles.tolist(), strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Hung:
-    """An anchor, what is the middle in its frame, and what other stretches of the way say."""
-
-    anchor: Anchor
-    middle: Vec3
-    shares: tuple[Share, ...] = ()
+    return [Hung(context.anchor_of(stay), middle) for stay, middle in zip(stays, middles.tolist(), strict=True)]
 
 
 def _turned(stay: Stay, seen: Seen, box: Box, context: FrameContext) -> Turn | None:
@@ -374,11 +368,10 @@ def _across(centres: FloatArray, sensor: Vec3) -> FloatArray:
     return np.asarray(np.maximum(1 - 2 * along2, 0))
 
 
-def _in_anchors(hung: Sequence[_Hung], extents: FloatArray, covariances: FloatArray) -> tuple[list[Box], list[Matrix3]]:
+def _in_anchors(hung: Sequence[Hung], extents: FloatArray, covariances: FloatArray) -> tuple[list[Box], list[Matrix3]]:
     """Boxes along the map's axes, and covariances in the map, in the frames of anchors; numbers rounded likewise."""
-    turns = {h.anchor.anchor_id: quat_conjugate(h.anchor.pose_in_map.orientation) for h in hung}
-    quaternions = np.array([turns[h.anchor.anchor_id] for h in hung])
+    quaternions = np.array([h.anchor.pose_in_map.orientation for h in hung]) * (-1.0, -1.0, -1.0, 1.0)
     back = rotation_matrices(quaternions)
-    x, q, e = (np.asarray(part, np.float32).tolist() for part in ([h.middle for h in hung], quaternions, extents))
-    boxes = [Box(Pose(tuple(a), tuple(b)), tuple(c)) for a, b, c in zip(x, q, e, strict=True)]
+    numbers = np.concatenate([[h.middle for h in hung], quaternions, extents], axis=1).astype(np.float32)
+    boxes = [Box(Pose(tuple(v[:3]), tuple(v[3:7])), tuple(v[7:])) for v in numbers.tolist()]
     return boxes, singles(back @ covariances @ transposed(back))
