@@ -9,6 +9,8 @@ from r4_ros.core.model import Entry
 from r4_ros.memory.store import EntryChange, MemoryStore, StoredEntry
 
 CACHE_ENTRIES = 50_000
+COLLECTOR = (50_000, 20, 50)
+"""Thresholds of the garbage collector in a process that keeps a memory: entries stay, so it rarely looks at them."""
 
 
 class EntryCache:

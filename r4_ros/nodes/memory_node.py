@@ -22,6 +22,7 @@ from r4_ros.core.model import NS_PER_S, Correction, Frame, PlacedEntry, Receipt
 from r4_ros.memory.database_name import is_url
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.regions import load_regions
+from r4_ros.memory.working import COLLECTOR
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.aligning import Aligning
 from r4_ros.nodes.base import Job, run
@@ -386,7 +387,7 @@ class MemoryNode(Aligning, Syncing):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until it is told to stop."""
-    gc.set_threshold(50_000, 20, 50)  # entries stay: by the default a tenth of a frame's time goes into looking at them
+    gc.set_threshold(*COLLECTOR)
     return run(MemoryNode, args)
 
 
