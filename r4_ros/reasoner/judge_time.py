@@ -93,6 +93,8 @@ def changed(run: Run, found: Found) -> Draft:
     if not events:
         empty = 0 if plan.form is Form.COUNT else () if plan.form is Form.IDENTIFY else None
         return not_seen(f"I noticed nothing that {_what(plan.event)}{time_asked(run, found)}.", empty)
+    if plan.form is Form.IDENTIFY and (rank := _rank(plan)):
+        return _in_order(run, found, sorted(events, key=lambda e: e.stamp_ns), rank)
     certain = [e for e in events if e.earliest_ns >= window.start_ns and e.latest_ns < window.end_ns]
     newest = {e.entry_id: e for e in certain or events}
     cited = [e for e in found.evidence if e.entry_id in newest]
@@ -117,6 +119,28 @@ def changed(run: Run, found: Found) -> Draft:
     if plan.form is Form.EXISTS:
         return answered(f"Yes: {told}.", True, cited)
     return answered(_sentence(told), tuple(dict.fromkeys(e.label for e in cited)), cited)
+
+
+def _rank(plan: Plan) -> int:
+    """1 for 'what was moved first', 2 for the second, -1 for the last; 0: no order is asked."""
+    ranks = {TemporalOp.FIRST: 1, TemporalOp.LAST: -1}
+    return next((ranks.get(k.op) or k.rank for k in plan.target.temporal if k.op in (*ranks, TemporalOp.NTH)), 0)
+
+
+def _in_order(run: Run, found: Found, events: list[Event], rank: int) -> Draft:
+    """The one of several events that is asked for; AMBIGUOUS where another's bounds leave the order open."""
+    if rank > len(events):
+        return not_seen(f"I noticed it only {wording.plural('time', len(events))}.", ())
+    event = events[rank - 1] if rank > 0 else events[-1]
+    rivals = [
+        e for e in events if e is not event and e.latest_ns > event.earliest_ns and e.earliest_ns < event.latest_ns
+    ]
+    cited = [e for e in found.evidence if e.entry_id in {v.entry_id for v in (event, *rivals)}]
+    told = "; ".join(event_text(run, e) for e in (event, *rivals))
+    labels = tuple(dict.fromkeys(e.label for e in (event, *rivals)))
+    if rivals:
+        return ambiguous(f"{_sentence(told)} In which order that was I can't tell.", cited, labels)
+    return answered(_sentence(told), labels, cited)
 
 
 def history(run: Run, found: Found) -> Draft:

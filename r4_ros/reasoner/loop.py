@@ -312,7 +312,9 @@ def _maybe_gone(found: Found, draft: Draft) -> str:
     """What was last seen before the asked time and later found gone may have left by then, or not."""
     window = found.window
     start = window.at_ns if window.at_ns is not None and not window.instants else window.start_ns
-    if not window.bounded or window.event is not None or found.plan.form is Form.WHEN:
+    claim = found.plan.claim
+    of_event = claim is not None and claim.event is not None  # that it left may be the very claim
+    if not window.bounded or window.event is not None or found.plan.form is Form.WHEN or of_event:
         return ""
     of_one = found.plan.form in (Form.EXISTS, Form.LOCATE)
     cited = draft.evidence[:1] if of_one else draft.evidence

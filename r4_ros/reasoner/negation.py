@@ -10,6 +10,8 @@ from r4_ros.reasoner.sketch import Sketch
 
 NO = frozenset({"not", "n't"})
 NEGATORS = NO | {"never"}
+NO_LONGER = ("no", "longer")
+NO_MORE = (("any", "more"), ("any", "longer"))
 RELATIVE = frozenset({"that", "which", "who"})
 ASKER = frozenset({"i", "we"})
 
@@ -36,8 +38,11 @@ def _subject(reading: Reading, i: int) -> int:
 def claims_no(reading: Reading, begin: int, end: int) -> bool:
     """Whether a yes/no question in tokens [begin, end) asks if something is not so; 'isn't it open' asks if it is."""
     lowers = reading.lowers
-    courteous = begin + 1 if lowers[begin + 1 : begin + 2] == ("n't",) else -1
-    said = (i for i in range(begin, end) if lowers[i] in NEGATORS and i != courteous)
+    ended = any(lowers[i : i + 2] in NO_MORE or lowers[i] == "anymore" for i in range(begin, end))
+    courteous = begin + 1 if lowers[begin + 1 : begin + 2] == ("n't",) and not ended else -1
+    said = (
+        i for i in range(begin, end) if (lowers[i] in NEGATORS or lowers[i : i + 2] == NO_LONGER) and i != courteous
+    )
     return any(not in_relative(reading, i) for i in said)
 
 

@@ -153,6 +153,10 @@ class Run:
             query = self.query(plan, step, found, states)
             if index == len(plan.steps) - 1 and _asks_events(plan):
                 query = replace(query, with_events=True, states=(), temporal=self._changed(plan, found))
+                if (
+                    not step.spatial and found.window.end_ns - found.window.start_ns > 1
+                ):  # what left before an instant isn't there at it
+                    query = replace(query, at_ns=None)
             elif index == len(plan.steps) - 1 and found.window.bounded:
                 query = replace(query, with_events=True)
             found.retrieval = self.retrieve(query, explain.step_text(plan, index))

@@ -10,6 +10,7 @@ from r4_ros.reasoner.negation import NO
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.places import is_left_out
 from r4_ros.reasoner.sketch import ROBOT, Sketch, imagined_spans
+from r4_ros.reasoner.spatial_words import UNITS_OF_LENGTH
 
 SHARES = frozenset("all every each both no none neither either half".split())
 LISTING = (Form.IDENTIFY, Form.LOCATE, Form.COUNT, Form.NAVIGATE, Form.ATTRIBUTE, Form.STATE)
@@ -101,6 +102,7 @@ def _often(sketch: Sketch, plan: Plan) -> str:
     claims = plan.claim is not None and plan.claim.event is not None
     left = [i for i in _said(sketch, REPEATED) if sketch.reading.lowers[i - 1 : i] != ("at",)]
     times = [i for i in _said(sketch, frozenset({"times"})) if sketch.ask.form is not Form.COUNT]
+    times += [i for i in _said(sketch, REPEATED) if sketch.reading.lowers[i - 1] == "than"]
     return "of how often it happened ask 'how many times'" if (claims and left) or times else ""
 
 
@@ -219,6 +221,15 @@ def _coloured(sketch: Sketch, plan: Plan) -> str:
     return "whether one thing or several are meant isn't clear; ask for each" if several or bare else ""
 
 
+def _measure(sketch: Sketch, plan: Plan) -> str:
+    """'is the fridge taller than 1.5 m': a thing is compared with things."""
+    metres = [p for p in sketch.reading.phrases if p.noun.split()[-1] in UNITS_OF_LENGTH]
+    than = any(sketch.reading.lowers[p.start - 2 : p.start - 1] == ("than",) for p in metres)
+    than = than or any("than" in sketch.reading.lowers[max(0, p.start - 1) : p.end] for p in metres)
+    compares = sketch.ask.form is Form.COMPARE and (than or bool(metres))
+    return "sizes and distances are compared with those of things, not with a number" if compares else ""
+
+
 def _since_when(sketch: Sketch, plan: Plan) -> str:
     lowers = sketch.reading.lowers
     since = any(lowers[i : i + 2] == ("since", "when") for i in range(sketch.begin, sketch.end))
@@ -253,5 +264,6 @@ CHECKS: tuple[Callable[[Sketch, Plan], str], ...] = (
     _more,
     _rooms_seen,
     _coloured,
+    _measure,
     _without,
 )

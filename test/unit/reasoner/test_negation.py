@@ -97,3 +97,20 @@ def test_what_has_no_known_colour_is_not_said_to_be_of_another(ask: Ask) -> None
     answer = ask("which laptops aren't red")
     assert answer.verdict is not Verdict.ANSWERED, answer.text
     assert "no non-red laptop" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("is the cup no longer in the living room?", True),
+        ("is the couch no longer in the living room?", False),
+        ("is the couch not in the kitchen any more?", True),
+        ("isn't the couch in the kitchen any more?", True),
+        ("is the backpack no longer there?", True),
+        ("is the backpack still there?", False),
+        ("isn't the couch in the living room?", True),
+    ],
+)
+def test_no_longer(ask: Ask, question: str, value: bool) -> None:
+    answer = ask(question)
+    assert (answer.verdict, answer.value) == (Verdict.ANSWERED, value), answer.text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from r4_ros.core.model import Answer, Verdict
+from r4_ros.core.model import Answer, EventKind, Verdict
 from r4_ros.reasoner.decompose import plan
 
 Ask = Callable[..., Answer]
@@ -72,3 +73,36 @@ def test_it_is_refused(ask: Ask, question: str) -> None:
 )
 def test_what_changes_nothing_is_no_reason(question: str) -> None:
     assert not plan(question).unsupported
+
+
+@pytest.mark.parametrize(
+    ("question", "labels"),
+    [
+        ("what was moved first?", ("cup",)),
+        ("what was moved last?", ("bowl",)),
+        ("what was the second thing that was moved?", ("bowl",)),
+        ("what was moved?", ("bowl", "cup")),
+    ],
+)
+def test_the_first_of_what_happened(ask: Ask, home: Any, happened: Any, question: str, labels: tuple[str, ...]) -> None:
+    home.events.append(happened(EventKind.MOVED, "bowl", "bowl", 70, (1.8, 1.9, 0.8), (1.0, 1.9, 0.8)))
+    answer = ask(question)
+    assert (answer.verdict, answer.value) == (Verdict.ANSWERED, labels), answer.text
+
+
+def test_an_order_that_bounds_leave_open_is_ambiguous(ask: Ask, home: Any, happened: Any) -> None:
+    home.events.append(happened(EventKind.MOVED, "bowl", "bowl", 50.2, (1.8, 1.9, 0.8), (1.0, 1.9, 0.8)))
+    assert ask("what was moved first?").verdict is Verdict.AMBIGUOUS
+
+
+def test_what_left_before_a_time_counts(ask: Ask) -> None:
+    answer = ask("did the backpack disappear before 22:14:50?")
+    assert (answer.verdict, answer.value) == (Verdict.ANSWERED, True), answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["was the cup moved more than once?", "is the tv taller than 1 m?", "is the table higher than 80 cm?"],
+)
+def test_numbers_that_nothing_is_compared_with(ask: Ask, question: str) -> None:
+    assert ask(question).verdict is Verdict.UNSUPPORTED
