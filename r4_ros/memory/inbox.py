@@ -27,6 +27,8 @@ from r4_ros.memory.transfer import Importer
 
 KINDS = ("embedding", "frame", "episode", "coverage", "correction", "path", "alignment")
 """Of docs/interchange.md, what a robot may tell."""
+WORDS, WORDS_BYTES = ("episode", "correction", "alignment"), 1 << 16
+"""What people and models say takes no more; all else no more than twice ``frame_kb`` besides."""
 _WAITING = "SELECT DISTINCT agent_id FROM inbox ORDER BY agent_id"
 _NEXT = "SELECT inbox_no, agent_id, writer, sequence, content FROM inbox WHERE agent_id = ? ORDER BY inbox_no LIMIT 1"
 _STATE = "SELECT sequence, told FROM synced WHERE agent_id = ? AND writer = ?"
@@ -170,9 +172,10 @@ class BatchImporter(Importer):
         self._config = config
         self._agent, self._writer, self._store, self._together = agent, writer, library.store, together
         self._ours = True
-        self.records = 0
+        self.records = self._size = 0
 
     def _line(self, line: str) -> None:
+        self._size = len(line)
         try:
             super()._line(line)
         except StoreError as error:
@@ -186,6 +189,9 @@ class BatchImporter(Importer):
         self.records += kind != "embedding"
         if self.records > RECORDS:
             raise InvalidArgument(f"a batch has at most {RECORDS} records, without vectors")
+        most = WORDS_BYTES + (0 if kind in WORDS else 2000 * self._config.frame_kb)
+        if self._size > most:
+            raise InvalidArgument(f"{kind}: a record of {self._size} bytes, more than {most}")
         if kind not in KINDS:
             raise NotPermitted(f"a robot tells no record of type '{kind}'")
         if kind not in ("embedding", "correction") and values.get("agent") != self._agent:

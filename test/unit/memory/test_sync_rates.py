@@ -119,6 +119,24 @@ def test_a_batch_of_too_many_records_is_cut_and_paid_for(postgres_server: Server
     fleet.library.close()
 
 
+def test_a_record_that_unpacks_to_megabytes_is_refused(fleet: Fleet) -> None:
+    """A batch of zeros is small on the way; what it says would come down to all robots."""
+    long, place = "0" * 30_000_000, {"pose": [0.0] * 6 + [1.0]}
+    records: list[dict[str, Any]] = [
+        {"type": "episode", "agent": "r1", "start": 1, "text": long},
+        {"type": "alignment", "agent": "r1", "stamp": 1, "map_id": "a", "common_id": long, "source": "", **place},
+        {"type": "coverage", "agent": "r1", "start": 1, "low": [0, 0, 0], "size": [1, 1, 1], "looked": long},
+        {"type": "embedding", "model": "m", "text": long, "vector": "AAAA"},
+    ]
+    link = MapLink(fleet.as_robot("r1"))
+    for number, record in enumerate(records, start=1):
+        head = Head(Told(), Told(episode=number), again=True)
+        link.put("w", number, envelope.pack(head, (json.dumps(record),)))
+        done = fleet.inbox.work()
+        assert done is not None and done.refused == 1 and "30000" in done.problem
+    link.close()
+
+
 @pytest.mark.parametrize(("size", "room"), [(10, INBOX_ROWS), (INBOX_ROW_BYTES, INBOX_BYTES // INBOX_ROW_BYTES)])
 def test_a_robot_cant_fill_the_servers_disk(fleet: Fleet, size: int, room: int) -> None:
     link, other = MapLink(fleet.as_robot("r1")), MapLink(fleet.as_robot("r2"))
