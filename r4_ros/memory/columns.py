@@ -73,7 +73,6 @@ class Columns:
         self.absences = Absences()
         self._entry_attributes: dict[int, tuple[tuple[str, str], ...]] = {}
         self.zones = Zones()
-        self._loading: list[tuple[Slots, Spans]] = []
         self._hidden: frozenset[int] = frozenset()
         self._moved: tuple[Slots, Slots] | None = None
 
@@ -87,9 +86,7 @@ class Columns:
         if batch.label_vectors is not None and batch.description_vectors is not None:
             self.labels.expect(batch.label_vectors, labels)
             self.descriptions.expect(batch.description_vectors, descriptions)
-        rows = self._append(batch, labels, descriptions)
-        self._place(rows)
-        self._loading.append((batch.slots, self._spans(batch.slots, rows)))
+        self._place(self._append(batch, labels, descriptions))
 
     def load_vectors(self, batch: VectorBatch) -> None:
         """Take over the vectors that entries were loaded with; others are left."""
@@ -100,8 +97,9 @@ class Columns:
         """All entries and vectors were loaded."""
         self.labels.all_taken()
         self.descriptions.all_taken()
-        self.zones.fill(self._loading)
-        self._loading = []
+        slots = np.flatnonzero(self.entries["agent"] >= 0)
+        if slots.size:
+            self.zones.fill(slots, self._spans(slots, np.arange(self.stays.rows)))
 
     def apply(self, changes: Iterable[tuple[Entry | None, StoredEntry]]) -> None:
         """Take over entries as they are now; each with what was applied before (None: new, or was removed)."""

@@ -9,7 +9,7 @@ zone's times; what outgrows its zone's place goes to the end. A bound may be too
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,17 +104,13 @@ class Zones:
         self._least_agent: Codes32 = np.full(zones, _NO_AGENT, np.int32)
         self._most_agent: Codes32 = np.full(zones, -1, np.int32)
 
-    def fill(self, parts: Sequence[tuple[Slots, Spans]]) -> None:
-        """Lay entries, of which none is known yet, along the curve; each part: slots, and what they hold."""
-        slots = np.concatenate([np.zeros(0, np.int64), *(slots for slots, _ in parts)])
-        sides = np.concatenate([np.zeros((6, 0), np.float32), *(_sides(s.low, s.high) for _, s in parts)], axis=1)
-        times = np.concatenate([np.zeros((2, 0), np.int64), *(np.stack([s.first, -s.last]) for _, s in parts)], axis=1)
-        agent = np.concatenate([np.zeros(0, np.int32), *(s.agent for _, s in parts)])
-        maps = np.concatenate([np.zeros(0, np.int32), *(s.map for _, s in parts)])
-        order = np.argsort(_keys(sides, agent, maps), kind="stable")
-        self._row_of.extend(int(slots.max(initial=-1)) + 1)
+    def fill(self, slots: Slots, spans: Spans) -> None:
+        """Lay entries, of which none is known yet, along the curve."""
+        sides, times = _sides(spans.low, spans.high), np.stack([spans.first, -spans.last])
+        order = np.argsort(_keys(sides, spans.agent, spans.map), kind="stable")
+        self._row_of.extend(int(slots.max()) + 1)
         self._allocate(-(-len(slots) // ZONE) + _SPARE_ZONES)
-        self._lay(0, slots[order], sides[:, order], times[:, order], agent[order], maps[order])
+        self._lay(0, slots[order], sides[:, order], times[:, order], spans.agent[order], spans.map[order])
 
     def put(self, slots: Slots, spans: Spans) -> None:
         """Take over new and changed entries; each slot at most once. Places add up: a box never shrinks."""
