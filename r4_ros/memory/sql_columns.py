@@ -15,7 +15,8 @@ from r4_ros.memory.sql import Database, Row
 _BATCH = 16_384
 _ENTRIES = """SELECT slot, entry_id, agent_id, map_id, session, label, description, visibility, motion,
     label_vector, description_vector, attributes, moved_from, stays + sightings + presences > 3,
-    stay_start_ns, stay_anchor, stay_box, stay_shares, sighting_start_ns, sighting_end_ns, present_start_ns,
+    coalesce(stay_start_ns, present_start_ns), stay_anchor, stay_box, stay_shares,
+    coalesce(sighting_start_ns, present_start_ns), sighting_end_ns, present_start_ns,
     coalesce(present_end_ns, 9223372036854775807)
     FROM entry WHERE slot >= ? AND merged_into IS NULL ORDER BY slot LIMIT ?"""
 _EARLIER = "SELECT slot, {} FROM {} WHERE slot BETWEEN ? AND ? ORDER BY slot, n"

@@ -46,7 +46,11 @@ COLUMNS = (
     "sightings, sighting_start_ns, sighting_end_ns, presences, present_earliest_ns, present_start_ns, present_seen_ns, "
     "present_end_ns, stay_turned, stay_shares"
 )
-"""Of the entry's row: how many of each there are, and the last one. The end of what is open is NULL."""
+"""Of the entry's row: how many of each there are, and the last one.
+
+The end of what is open is NULL. So is what is usual: that the stay, the sighting or the presence at the earliest began
+when the presence did, and that the thing was last seen there when the sighting ended. Older rows say that, too.
+"""
 _CHUNK = 500
 
 
@@ -56,7 +60,7 @@ def parts_row(entry: Entry) -> tuple[Any, ...]:
     interval = stay.interval
     return (
         len(entry.stays),
-        interval.start,
+        _unless(interval.start, present.start),
         None if interval.end == FOREVER else interval.end,
         stay.anchor_id,
         pack_exact_box(stay.box),
@@ -65,12 +69,12 @@ def parts_row(entry: Entry) -> tuple[Any, ...]:
         stay.whole,
         stay.revision,
         len(entry.sightings),
-        seen.start,
+        _unless(seen.start, present.start),
         seen.end,
         len(entry.presence),
-        present.start_earliest,
+        _unless(present.start_earliest, present.start),
         present.start,
-        present.last_seen,
+        _unless(present.last_seen, seen.end - 1),
         None if present.end == FOREVER else present.end,
         pack_turn(stay.turned),
         pack_shares(stay.shares),
@@ -80,11 +84,18 @@ def parts_row(entry: Entry) -> tuple[Any, ...]:
 def last_parts(row: Row) -> tuple[Stay, Interval, Presence]:
     """What ``parts_row`` made a row of."""
     until, end = (FOREVER if row[i] is None else row[i] for i in (2, 16))
+    start = row[14]
+    stayed, seen, earliest = (start if row[i] is None else row[i] for i in (1, 10, 13))
+    last_seen = row[11] - 1 if row[15] is None else row[15]
     place = unpack_box(row[4]), unpack_matrix3(row[5])
     stay = Stay(
-        Interval(row[1], until), row[3], *place, row[6], row[7], row[8], unpack_turn(row[17]), unpack_shares(row[18])
+        Interval(stayed, until), row[3], *place, row[6], row[7], row[8], unpack_turn(row[17]), unpack_shares(row[18])
     )
-    return stay, Interval(row[10], row[11]), Presence(row[13], row[14], row[15], end)
+    return stay, Interval(seen, row[11]), Presence(earliest, start, last_seen, end)
+
+
+def _unless(value: int, usual: int) -> int | None:
+    return None if value == usual else value
 
 
 class PartTables:
