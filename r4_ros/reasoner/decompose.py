@@ -137,6 +137,7 @@ def _build(sketch: Sketch, claim: Claim | None) -> Plan:
         compared=comparison,
         about=sketch.about,
         past=is_past(sketch),
+        rest=opening.second(sketch.reading, sketch.masked, ask.start, sketch.end),
     )
     why = leftover.reason(sketch) or negation.reason(sketch, read) or unsaid.reason(sketch, read)
     return read.model_copy(update={"unsupported": why})

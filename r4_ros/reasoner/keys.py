@@ -323,6 +323,7 @@ class Plan(Key):
         "thing", description="what is asked about, where that is no remembered thing: a robot's own place, the rooms"
     )
     past: bool = Field(False, description="asked in the past tense")
+    rest: str = Field("", description="a second question in the text, which this plan doesn't answer")
     unsupported: str = Field("", description="why this can't be answered")
 
     @model_validator(mode="after")

@@ -138,8 +138,9 @@ def _is_missed(sketch: Sketch, i: int) -> bool:
         return False
     if i in sketch.used or i in sketch.masked or word.lower in CARRYING:
         return False
-    if word.lower in PERSONS:
-        return True
+    if word.lower in PERSONS:  # 'I lost my keys. Where are they'
+        named = sketch.target is not None and sketch.target.end <= sketch.ask.start
+        return word.lower not in ("they", "them") or not named
     if word.lower in asking.PEOPLE and sketch.target is not None and sketch.target.head != i:
         return False  # 'did anybody move it', 'was it taken by someone'
     if word.tag.startswith("VB"):

@@ -125,6 +125,8 @@ def solve(
     if run.guessed and draft.verdict is Verdict.ANSWERED:
         text = f"What may serve for that, by what things are usually for: {draft.text}"
         draft = replace(draft, text=text, verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
+    if plan is not None and plan.rest and draft.verdict is not Verdict.UNSUPPORTED:
+        draft = replace(draft, text=f"{draft.text} That is of the first question only; ask '{plan.rest}' by itself.")
     form = plan.form if plan is not None else None
     draft = disagreement.told(disagreement.without_metres(draft, form), question.text, form, run.now_ns, run.zone)
     run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))

@@ -22,6 +22,7 @@ from r4_ros.reasoner.tokens import NOUN_TAGS
 
 POLITE = frozenset("grateful great nice good lovely kind glad appreciate wonderful helpful obliged".split())
 DOES = tuple((w,) for w in AUXILIARIES)
+ABSTRACT = frozenset("idea chance way time moment".split())
 FIRSTS = frozenset("first last second third".split())
 
 
@@ -179,3 +180,18 @@ def _imperative(reading: Reading, i: int) -> bool:
     return opens or (
         reading.words[i].tag in ("VB", "VBP", "NN") and (i == 0 or reading.words[i - 1].tag not in ("DT", "PRP"))
     )
+
+
+def second(reading: Reading, masked: frozenset[int], begin: int, end: int) -> str:
+    """A second question behind the one in [begin, end): '.. and who saw it', '.. ? and the keys?'; '' if none is."""
+    lowers = reading.lowers
+    for k in range(begin + 1, end - 1):
+        asks = lowers[k] in WH or (lowers[k] in AUXILIARIES and reading.words[k].tag != "VBN")
+        asks = asks or lowers[k + 1] == "whom"
+        if lowers[k - 1] == "and" and asks and k not in masked:
+            return reading.said(k, end)
+    if lowers[end : end + 1] != ("?",) or "?" not in lowers[end + 1 :]:
+        return ""
+    close = lowers.index("?", end + 1)
+    named = any(end < p.start < close and p.noun not in ABSTRACT for p in reading.phrases)
+    return reading.said(end + 1, close) if named and "if" not in lowers[end : end + 3] else ""

@@ -68,3 +68,36 @@ def test_what_cannot_be_told_together_is_refused(ask: Ask, question: str) -> Non
 def test_words_of_a_thing(said: str, noun: str, attributes: list[str]) -> None:
     key = named(said)
     assert (key.text, [a.value for a in key.attributes]) == (noun, attributes)
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("where is the cup and what colour is it?", "what colour is it"),
+        ("what is on the table and who saw it?", "who saw it"),
+        ("when was the cup moved and by whom?", "by whom"),
+        ("when and where did you see the cup?", "where did you see the cup"),
+        ("where is the tv? and the couch?", "and the couch"),
+        ("where is the tv? Where is the couch?", "where is the couch"),
+    ],
+)
+def test_a_second_question_is_told_to_be_open(ask: Ask, question: str, rest: str) -> None:
+    answer = ask(question)
+    assert f"ask '{rest}' by itself" in answer.text, answer.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "where is the cup? Thanks!",
+        "what is between the couch and the tv?",
+        "I lost my cup. Where is it?",
+        "is there something I can sit on? If so, what?",
+    ],
+)
+def test_one_question_is_one(ask: Ask, question: str) -> None:
+    assert "by itself" not in ask(question).text
+
+
+def test_they_are_what_was_named_before(ask: Ask) -> None:
+    assert ask("I lost my cups. Where are they?").verdict is Verdict.ANSWERED
