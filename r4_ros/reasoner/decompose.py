@@ -44,6 +44,7 @@ from r4_ros.reasoner.keys import (
 from r4_ros.reasoner.parse import Reading
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.places import Place, set_out_from
+from r4_ros.reasoner.plainer import plainer
 from r4_ros.reasoner.purposes import SERVING, purpose_at
 from r4_ros.reasoner.restricting import in_purpose, is_imagined, is_loose, is_said_before
 from r4_ros.reasoner.semantics import said_of, semantic
@@ -65,7 +66,7 @@ EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, F
 
 def plan(text: str) -> Plan:
     """The plan of a question. Raises UnsupportedQuestion where there is nothing to read."""
-    said = parse.clean(text)
+    said = plainer(parse.clean(text))
     plain, many = quantity.taken(said)
     reading = replace(parse.read(plain), text=said)
     mentions = temporal.find(reading)
