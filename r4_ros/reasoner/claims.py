@@ -85,10 +85,13 @@ def _choice(ask: Ask, target: NounPhrase | None, places: list[Place]) -> tuple[P
     first = [c.split()[0] for c in ask.choices]
     found = [lexicon.property_of(w) or lexicon.property_of(f) for w, f in zip(last, first, strict=True)]
     named = next((name for name, _ in (f for f in found if f)), None)
-    placed = first[-1] in PLACING and len(ask.choices[-1].split()) > 1
+    sided = bool(
+        DIRECTIONS & set(" ".join(ask.choices).split())
+    )  # 'is the green apple to the left or to the right of me'
+    placed = sided or (first[-1] in PLACING and len(ask.choices[-1].split()) > 1)
     if named is not None and not placed:
         return None, replace(ask, asked=Asked(named))
-    located = DIRECTIONS & set(" ".join(ask.choices).split()) or first[-1] in PLACING
+    located = sided or first[-1] in PLACING
     if located:
         mine = [p for p in places if p.subject is target or p.subject is None]
         place = next((p for p in mine if p.start >= ask.end), next(iter(mine), None))

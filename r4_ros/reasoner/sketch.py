@@ -50,7 +50,7 @@ class Sketch:
 def find_agents(sketch: Sketch) -> None:
     """Robots that are named as who saw it ('what did robot2 see')."""
     apart = tuple(w for w in sketch.reading.words if ROBOT.match(w.lower) and sketch.reading.phrase_at(w.i) is None)
-    sees = any(w.lemma in asking.SEE_LEMMAS | {"know", "say", "accord"} for w in sketch.reading.words)
+    sees = any(w.lemma in asking.SEE_LEMMAS | {"know", "say", "accord", "according"} for w in sketch.reading.words)
     found = tuple(p for p in sketch.reading.phrases if _is_agent(sketch, p) and p.start not in sketch.masked)
     if sees and found:
         sketch.agents = tuple(OTHER_ROBOT if _is_other(p) else p.noun for p in found)
