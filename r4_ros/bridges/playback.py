@@ -18,7 +18,7 @@ from r4_ros.core.errors import NotReady, Unavailable
 from r4_ros.core.model import NS_PER_S
 
 CLOCK_PERIOD_S = 0.01
-ATTEMPTS = 4
+ATTEMPTS = (1, 3, 5, 7)  # shares of the patience with a frame, one for each time that it is published
 DISCOVERY_S = 0.3  # after one side of a link knows the other, at least, until that one knows it too
 LOOK_AHEAD = 50  # messages whose subscribers are waited for before the first one goes out
 MORE_MATCHES_S = 3.0  # once somebody subscribes, how long the other topics are waited for
@@ -73,7 +73,7 @@ def play(
     ack_topics: Sequence[str] = ACK_TOPICS,
     namespace: str = "",
     match_s: float = 15.0,
-    patience_s: float = 5.0,
+    patience_s: float = 20.0,
     progress: Callable[[Played], None] | None = None,
     stop: Event | None = None,
 ) -> Played:
@@ -82,7 +82,7 @@ def play(
     rate: times as fast as recorded; 0: as fast as possible. In lockstep the acks alone set the pace.
     ack_topics: where ``r4_ros/msg/ObservationAck`` of memory and of perception's refusals arrive.
     namespace: of the publishing node, for relative topics. match_s: how long to wait for subscribers at the start.
-    patience_s: a frame without an ack is published again after each quarter of this, and given up after all of it.
+    patience_s: a frame without an ack is published again, less and less often, and given up after all of this.
     Raises NotReady where lockstep finds nobody who listens or answers, Unavailable for an absent message type.
     """
     player = _Player(namespace, clock, match_s, progress)
@@ -179,11 +179,11 @@ class _Player:
 
     def settle(self, patience_s: float) -> None:
         """Wait until every frame on its way is answered; publish it again, in the end give it up."""
-        for attempt in range(ATTEMPTS):
+        for attempt, share in enumerate(ATTEMPTS):
             if attempt:
                 for item in [item for items in self._pending.values() for item in items]:
                     self.publish(item)
-            if self._spin_until(lambda: not self._pending, patience_s / ATTEMPTS):
+            if self._spin_until(lambda: not self._pending, patience_s * share / sum(ATTEMPTS)):
                 break
         self.played.unanswered += len(self._pending)
         self._pending.clear()
