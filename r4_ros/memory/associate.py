@@ -149,12 +149,12 @@ def _near_pairs(
 
     ``low``, ``high``, ``centre``: the entries' boxes [m, 3].
     """
-    least = np.minimum(low - 2 * _PART_PAD_M, centre - reach)
-    most = np.maximum(high + 2 * _PART_PAD_M, centre + reach)
-    fits = (boxes.low[:, :1] < most[:, 0]) & (boxes.high[:, :1] > least[:, 0])
-    fits &= (boxes.low[:, 1:2] < most[:, 1]) & (boxes.high[:, 1:2] > least[:, 1])
-    row, column = np.nonzero(fits)
-    fits = (boxes.low[row, 2] < most[column, 2]) & (boxes.high[row, 2] > least[column, 2])
+    least = np.minimum(low - 2 * _PART_PAD_M, centre - reach).T.copy()  # side by side along an axis
+    most = np.maximum(high + 2 * _PART_PAD_M, centre + reach).T.copy()
+    fits = (boxes.low[:, :1] < most[0]) & (boxes.high[:, :1] > least[0])
+    fits &= (boxes.low[:, 1:2] < most[1]) & (boxes.high[:, 1:2] > least[1])
+    row, column = np.divmod(np.flatnonzero(fits), fits.shape[1])
+    fits = (boxes.low[row, 2] < most[2, column]) & (boxes.high[row, 2] > least[2, column])
     return row[fits], column[fits]
 
 
