@@ -93,19 +93,17 @@ def changed(run: Run, found: Found) -> Draft:
     if not events:
         empty = 0 if plan.form is Form.COUNT else () if plan.form is Form.IDENTIFY else None
         return not_seen(f"I noticed nothing that {_what(plan.event)}{time_asked(run, found)}.", empty)
-    if plan.form is Form.IDENTIFY and (rank := _rank(plan)):
+    if plan.form is Form.IDENTIFY and plan.event.kinds != ("appeared",) and (rank := _rank(plan)):
         return _in_order(run, found, sorted(events, key=lambda e: e.stamp_ns), rank)
     certain = [e for e in events if e.earliest_ns >= window.start_ns and e.latest_ns < window.end_ns]
     newest = {e.entry_id: e for e in certain or events}
     cited = [e for e in found.evidence if e.entry_id in newest]
     cited.sort(key=lambda e: -newest[e.entry_id].stamp_ns)
     told = "; ".join(event_text(run, newest[e.entry_id]) for e in cited[:5])
-    if not certain:
-        text = f"{_sentence(told)} Whether that was{time_asked(run, found)} I can't tell."
-        return ambiguous(text, cited, tuple(dict.fromkeys(e.label for e in cited)))
-    if plan.event.kinds == ("appeared",):
-        text = f"{_sentence(told)} Whether it had been there before, hidden, I can't tell."
-        return ambiguous(text, cited, tuple(dict.fromkeys(e.label for e in cited)))
+    labels = tuple(dict.fromkeys(e.label for e in cited))
+    if not certain or plan.event.kinds == ("appeared",):
+        doubt = "it had been there before, hidden," if certain else f"that was{time_asked(run, found)}"
+        return ambiguous(f"{_sentence(told)} Whether {doubt} I can't tell.", cited, labels)
     if plan.form is Form.COUNT and "times" in plan.question.casefold().split():
         each = "; ".join(event_text(run, e) for e in certain[-5:])
         return answered(f"{wording.capital(wording.plural('time', len(certain)))}: {each}.", len(certain), cited)
@@ -118,7 +116,7 @@ def changed(run: Run, found: Found) -> Draft:
         return answered(_sentence(told), place, cited, cited[0].frame)
     if plan.form is Form.EXISTS:
         return answered(f"Yes: {told}.", True, cited)
-    return answered(_sentence(told), tuple(dict.fromkeys(e.label for e in cited)), cited)
+    return answered(_sentence(told), labels, cited)
 
 
 def _rank(plan: Plan) -> int:

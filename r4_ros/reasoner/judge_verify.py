@@ -77,9 +77,9 @@ def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     key, plan = claim.spatial, found.plan
     assert key is not None
     place, holding = _holding(run, found, claim)
+    there = {e.entry_id for e in holding}
+    rest = [e for e in found.evidence if e.entry_id not in there]
     if judge_share.is_asked(plan.target):
-        there = {e.entry_id for e in holding}
-        rest = [e for e in found.evidence if e.entry_id not in there]
         return judge_share.shared(found, holding, rest, place, claim.negate)
     subject = holding[0] if holding else best_first(found)[0]
     known = found.steps[key.reference.step] if key.reference.kind == "step" else ()
@@ -94,8 +94,6 @@ def _stands(run: Run, found: Found, claim: Claim) -> Draft:
     text = f"{'No' if claim.negate else 'Yes'}: the {name} {was}{place}; "
     text += f"{'they' if wording.is_plural(name) else 'it'} {was} {wording.spot(best, place)}, seen {seen}."
     if some and plan.target.plural:
-        there = {e.entry_id for e in holding}
-        rest = [e for e in found.evidence if e.entry_id not in there]
         many = wording.plural(noun(plan), len(found.evidence))
         text = f"{len(holding)} of {many} {wording.be('', count=len(holding))}{place}: "
         text += f"{wording.spots(holding, said=place)}; not {wording.spots(rest)}."

@@ -96,6 +96,8 @@ def of_phrase(lowers: tuple[str, ...], phrase: NounPhrase, verifies: bool) -> Qu
         return Quantity(number + 1 if more else number - 1, "least" if more else "most")
     if number and EXACTLY & {*before, *inside}:
         return Quantity(number, "exact")
+    if phrase.noun == "everything":
+        return Quantity(share="all")
     if EVERY & {*inside, *before[-1:]}:
         return Quantity(2 if "both" in (*inside, *before[-1:]) else number, share="all")
     if NONE & set(inside):

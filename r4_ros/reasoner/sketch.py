@@ -139,4 +139,5 @@ def is_past(sketch: Sketch) -> bool:
     first = next(
         (w for w in sketch.reading.words[sketch.begin : sketch.end] if w.tag in ("VBD", "VBZ", "VBP", "MD")), None
     )
-    return first is not None and first.tag == "VBD"
+    went = sketch.ask.form is Form.LOCATE and any(w.lemma == "go" for w in sketch.reading.words[sketch.ask.end :])
+    return first is not None and first.tag == "VBD" and not (went and not sketch.mentions)  # 'where did it go'

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from r4_ros.reasoner import asking, lexicon, words
 from r4_ros.reasoner.keys import Asked, Form, Plan, Relation, Step
 from r4_ros.reasoner.negation import NO
+from r4_ros.reasoner.occasions import event_word
 from r4_ros.reasoner.parse import EGO_WORDS, Reading
 from r4_ros.reasoner.places import is_left_out
 from r4_ros.reasoner.sketch import ROBOT, Sketch, imagined_spans
@@ -20,6 +21,7 @@ REPEATED = frozenset("again twice thrice once".split())
 FURTHER = frozenset("else other another".split())
 ALIKE = frozenset("same different similar identical distinct".split())
 OUGHT = frozenset("must should ought supposed shall".split())
+OWNED = frozenset("mine yours hers theirs ours".split())
 LINKING = frozenset("without instead unlike despite but".split())
 MORE = frozenset("more fewer less".split())
 WHETHER = asking.CHECKING | {"me", "us", "wonder"}
@@ -230,6 +232,24 @@ def _measure(sketch: Sketch, plan: Plan) -> str:
     return "sizes and distances are compared with those of things, not with a number" if compares else ""
 
 
+def _owned(sketch: Sketch, plan: Plan) -> str:
+    """'which mug is mine', 'is it hers'."""
+    left = _said(sketch, OWNED)
+    return f"whose things are isn't seen; name the owner instead of '{sketch.reading.lowers[left[0]]}'" if left else ""
+
+
+def _nowhere(sketch: Sketch, plan: Plan) -> str:
+    left = [i for i in _said(sketch, frozenset({"nowhere"})) if i >= sketch.ask.end]
+    return "what is not there I can't look for; ask for what is" if left else ""
+
+
+def _changed(sketch: Sketch, plan: Plan) -> str:
+    """'what changed colour': not which colours there are."""
+    values = sketch.ask.form in (Form.ATTRIBUTE, Form.STATE) and sketch.target is None
+    events = any(event_word(sketch.reading, i) for i in range(sketch.ask.start, sketch.end))
+    return "of what changed ask 'what changed', or what happened to a thing" if values and events else ""
+
+
 def _since_when(sketch: Sketch, plan: Plan) -> str:
     lowers = sketch.reading.lowers
     since = any(lowers[i : i + 2] == ("since", "when") for i in range(sketch.begin, sketch.end))
@@ -265,5 +285,8 @@ CHECKS: tuple[Callable[[Sketch, Plan], str], ...] = (
     _rooms_seen,
     _coloured,
     _measure,
+    _owned,
+    _nowhere,
+    _changed,
     _without,
 )

@@ -93,6 +93,7 @@ def test_a_list_is_of_all_of_them(question: str) -> None:
         ("are half of the cups red?", True),
         ("are most of the cups red?", False),
         ("are not all of the cups red?", True),
+        ("is everything in the kitchen red?", False),
         ("are there at least two cups?", True),
         ("are there at most two cups?", True),
         ("are there at most one cups?", False),

@@ -44,6 +44,10 @@ Ask = Callable[..., Answer]
         "is the cup on the counter and red?",
         "is the cup red and on the counter?",
         "is the cup red and white?",
+        "what is nowhere near the couch?",
+        "what changed colour?",
+        "which cup is mine?",
+        "is this cup yours?",
     ],
 )
 def test_it_is_refused(ask: Ask, question: str) -> None:
@@ -106,3 +110,8 @@ def test_what_left_before_a_time_counts(ask: Ask) -> None:
 )
 def test_numbers_that_nothing_is_compared_with(ask: Ask, question: str) -> None:
     assert ask(question).verdict is Verdict.UNSUPPORTED
+
+
+def test_where_it_went_is_asked_of_now(ask: Ask) -> None:
+    assert ask("where did the backpack go?").verdict is Verdict.STALE
+    assert ask("where was the backpack?").verdict is Verdict.ANSWERED
