@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import (
     EntryState,
+    Evidence,
     Order,
     Pose,
     Query,
@@ -215,6 +216,11 @@ def test_narrowed_or_not_the_same_is_found(
     assert counted == whole
 
 
+def rounded(evidence: Evidence) -> Evidence:
+    """A product of one row rounds otherwise than one of many, in the last place."""
+    return replace(evidence, score=round(evidence.score, 9), spatial_score=round(evidence.spatial_score, 9))
+
+
 @given(query=queries, some=st.lists(st.integers(0, 60), min_size=1, max_size=5))
 @settings(max_examples=40, deadline=None)
 def test_a_thing_is_named_by_any_of_its_sources(
@@ -226,9 +232,10 @@ def test_a_thing_is_named_by_any_of_its_sources(
     query = replace(named(query, ids), limit=1000)
     every = base.retrieve(query).entries
     assert base.retrieve(replace(query, entry_ids=tuple(ids))).entries == every
+    told = [rounded(e) for e in every]
     for i in some:
         found = base.retrieve(replace(query, entry_ids=(ids[i % len(ids)],))).entries
-        assert len(found) <= 1 and all(e in every for e in found)
+        assert len(found) <= 1 and all(rounded(e) in told for e in found)
 
 
 @pytest.mark.parametrize("carried", [True, False])
