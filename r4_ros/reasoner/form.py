@@ -212,10 +212,15 @@ def _command(reading: Reading, start: int, end: int) -> Ask:
         return Ask(Form.ORDER, start, start + 1)
     if verb == "count":
         return Ask(Form.COUNT, start, start + 1)
-    if tells and told is None and set(reading.lowers[start : start + 5]) & words.TEXTS:
+    return told if told is not None else _told(reading, start, end)
+
+
+def _told(reading: Reading, start: int, end: int) -> Ask:
+    """'read me the label', 'list everything on the desk', 'describe the yard', 'name the animals'."""
+    verb = reading.words[start].lemma
+    tells = verb in ("tell", "give", "show", "name")
+    if tells and set(reading.lowers[start : start + 5]) & words.TEXTS:
         return Ask(Form.ATTRIBUTE, start, start + 1 + (reading.lowers[start + 1] in ("me", "us")), Asked.TEXT)
-    if told is not None:
-        return told
     if verb in ("tell", "show", "name", "list") and "everything" in reading.lowers[start:end]:
         return Ask(Form.IDENTIFY, start, reading.lowers.index("everything", start) + 1, bare=True)
     if verb == "read":

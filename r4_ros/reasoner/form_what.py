@@ -277,7 +277,8 @@ def _doing(clause: Clause) -> Ask | None:
     able = clause.at(1) in ("can", "could")  # 'what can I do', but 'what can I do my homework on'
     done = any(w.lemma == "do" and clause.at(w.i + 1 - clause.start) not in ("n't", "not") for w in clause.words[2:])
     does = (done or said[-2:] == ["up", "to"]) and (not able or said[-1:] == ["do"])
-    if talks or (asks and (does or clause.has("doing"))) or clause.has("happened", "happening"):
+    happens = clause.has("happened", "happening") and not clause.has("next")
+    if talks or (asks and (does or clause.has("doing"))) or happens:
         return Ask(Form.ACTION, clause.start, clause.start + 1)
     return None
 

@@ -94,10 +94,9 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         return inner
     comma = next((k for k in range(i, end) if lowers[k] == ","), -1)
     if lowers[i] == "when" and EGO_WORDS & set(lowers[i + 1 : i + 2]) and i < comma < end - 1:
-        if inner is not None:
-            return inner  # 'when I look up, what is above the sink'
-        commands = reading.words[comma + 1].tag == "VB"  # 'when you pass the shop, count the loaves'
-        return comma + 1 if commands or lowers[comma + 1] in AUXILIARIES else i
+        return inner if inner is not None else _behind_when(reading, i, comma)
+    if end - 1 > i and lowers[end - 1] == "where" and {"last", "first"} & set(lowers[begin:end]):
+        return end - 1  # 'my glasses, last seen where'
     at = _opening_word(reading, begin, i, end)
     if inner is not None and lowers[i] == "do" and reading.words[i].tag == "VB" and lowers[inner - 1] == ",":
         return inner  # 'do a turn to the left, which lamp is in front of me'
@@ -105,6 +104,12 @@ def core(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int 
         at = _behind_mark(reading, masked, i, end)
     relative = inner is not None and lowers[inner] == "which" and not _which_asks(reading, inner, end)
     return at if at is not None or relative else inner
+
+
+def _behind_when(reading: Reading, i: int, comma: int) -> int:
+    """'when you pass the shop, count the loaves': where the asking begins; 'when I look up, ..' with no asking word."""
+    commands = reading.words[comma + 1].tag == "VB"
+    return comma + 1 if commands or reading.lowers[comma + 1] in AUXILIARIES else i
 
 
 def _which_asks(reading: Reading, k: int, end: int) -> bool:

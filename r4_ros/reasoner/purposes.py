@@ -18,8 +18,7 @@ ABLE = frozenset("can could might".split())
 
 def purpose_at(sketch: Sketch) -> int:
     """Where the verb of a purpose stands; -1: none is said."""
-    lowers, tokens = sketch.reading.lowers, sketch.reading.words
-    begin, end = sketch.ask.end, sketch.end
+    lowers, tokens, begin, end = sketch.reading.lowers, sketch.reading.words, sketch.ask.end, sketch.end
     serving = served(sketch)
     if serving >= 0:
         return serving
@@ -41,6 +40,13 @@ def purpose_at(sketch: Sketch) -> int:
     hoped = _hoped(sketch) if sketch.ask.form is Form.NAVIGATE else -1
     if hoped >= 0:
         return hoped
+    return _able_to(sketch)
+
+
+def _able_to(sketch: Sketch) -> int:
+    """'what can I dry my hands with', 'where could Anna sit', 'which way do I need to go to ..': the verb; or -1."""
+    lowers, tokens = sketch.reading.lowers, sketch.reading.words
+    begin, end = sketch.ask.end, sketch.end
     modal = {"can", "could", "should", "need", "might", "would"} & set(lowers[begin - 1 : begin + 3])
     if not modal or not ({"i", "we", "one"} & set(lowers[begin : begin + 4]) or _for_somebody(sketch)):
         return -1

@@ -36,7 +36,8 @@ SHARES: dict[str, Share] = {
 }
 SHARED = re.compile(rf"{ASKING}({'|'.join(sorted(SHARES, key=len, reverse=True))}) {OF}", re.IGNORECASE)
 HALF = re.compile(rf"{ASKING}((?:more than |exactly )?half) (?=the\b)", re.IGNORECASE)
-MOSTLY = re.compile(rf"{ASKING}(most) (?=(?:of )?(?:\w+ )?\w+s\b)", re.IGNORECASE)
+SPANS = r"mornings|afternoons|evenings|nights|weeks|weekends|months|years|times|\w*days"
+MOSTLY = re.compile(rf"{ASKING}(most) (?!(?:{SPANS})\b)(?=(?:of )?(?:\w+ )?\w+s\b)", re.IGNORECASE)
 COUNTED = re.compile(rf"{ASKING}(?:({LEAST}|{MOST}|{EXACT}) )?({NUMBER}) {OF}", re.IGNORECASE)
 BOUNDED = re.compile(rf"\b({LEAST}|{MOST}) (?={NUMBER}{MEASURE})", re.IGNORECASE)
 EVERY = frozenset("all every each both".split())

@@ -163,7 +163,8 @@ ABILITIES = frozenset(
 )
 LINKS = frozenset(
     """that which who is are was were 's sitting standing hanging placed located positioned lying laying mounted placed
-    stored kept found set left parked directly immediately just right also currently situated resting there things
+    stored kept found set left parked
+    stacked piled seated tied directly immediately just right also currently situated resting there things
     stuff up put seen visible stand sit lie lay hang rest stood sat hung""".split()
 )
 """Words that may stand between a noun and the preposition that restricts it."""

@@ -188,16 +188,10 @@ def _dated(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
     j = i + 4 if stroke else i + 1 + (lowers[i + 1 : i + 2] == ("the",))
     word = lowers[j] if j < len(lowers) else ""
     after = lowers[j + 1] if j + 1 < len(lowers) else ""
-    if lowers[i] == "on" and (word in WEEKDAYS or (lowers[j : j + 1] and _is_date(word, after))):
-        of = lowers[j + 1 : j + 2] == ("of",)
-        return TemporalOp.AT, j + 1 + (after in DAY_PARTS or after in MONTHS) + 2 * of
-    whole = reading.phrase_at(j) if lowers[i] == "on" and j < len(lowers) else None
-    if whole is not None and whole.start >= i + 1 and whole.noun.split()[-1] in ("eve", "day", "night", "morning"):
-        return TemporalOp.AT, whole.end  # 'on New Year's Eve', 'on market day'
+    if lowers[i] == "on" and (end := _on_day(reading, i, j)) > 0:
+        return TemporalOp.AT, end
     if lowers[i] == "by" and (word in WEEKDAYS or word in MONTHS):
         return TemporalOp.BEFORE, j + 1
-    if lowers[i] == "on" and word in MONTHS:
-        return TemporalOp.AT, j + 2
     if lowers[i] in ("in", "by") and (word in MONTHS or (word.isdecimal() and 1900 <= int(word) < 2200)):
         return TemporalOp.AT, j + 1 + (after.isdecimal() and len(after) == 4)
     named = reading.phrase_at(j) if j < len(lowers) else None
@@ -215,6 +209,17 @@ def _dated(reading: Reading, i: int) -> tuple[TemporalOp, int] | None:
         return TemporalOp.AT, j + 1
     middle = lowers[i : i + 4] == ("in", "the", "middle", "of") and lowers[i + 4 : i + 6] == ("the", "night")
     return (TemporalOp.AT, i + 6) if middle else None
+
+
+def _on_day(reading: Reading, i: int, j: int) -> int:
+    """Where the day ends that begins at j behind 'on' ('Tuesday morning', 'New Year's Eve', 'market day'); 0: none."""
+    word, after = (reading.lowers[k] if k < len(reading.lowers) else "" for k in (j, j + 1))
+    if word in WEEKDAYS or _is_date(word, after):
+        return j + 1 + (after in DAY_PARTS or after in MONTHS) + 2 * (after == "of")
+    whole = reading.phrase_at(j) if j < len(reading.lowers) else None
+    if whole is not None and whole.start > i and whole.noun.split()[-1] in ("eve", "day", "night", "morning"):
+        return whole.end
+    return j + 2 if word in MONTHS else 0
 
 
 def _is_date(word: str, after: str) -> bool:
