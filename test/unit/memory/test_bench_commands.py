@@ -114,6 +114,6 @@ def test_synchronisation_as_json(app: typer.Typer, postgres_server: object) -> N
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.stdout)
     assert found["crowd"]["down"]["records_each"] > found["down"]["entries"]
-    assert found["crowd"]["up"]["flood_frames"] == 640 and found["crowd"]["up"]["missing"] == 0
+    assert found["crowd"]["up"]["flood_frames"] == 256 and found["crowd"]["up"]["missing"] == 0
     assert found["observations"] == 1300 and found["missing"] == found["duplicated"] == 0
     assert found["up"]["bytes_per_observation"] > 0 and found["down"]["entries"] > 0
