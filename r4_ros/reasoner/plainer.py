@@ -34,7 +34,7 @@ def turns() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 def plainer(text: str) -> str:
     """The plain question of the same meaning; the text itself where no turn is known."""
-    text = text[:1].lower() + text[1:]
-    for pattern, plain in turns():
-        text = re.sub(r"\s+", " ", pattern.sub(plain, text)).strip()
-    return re.sub(r" (?=[?.,])", "", text)
+    said = plain = text[:1].lower() + text[1:]
+    for pattern, meant in turns():
+        plain = re.sub(r"\s+", " ", pattern.sub(meant, plain)).strip()
+    return text if plain == said else re.sub(r" (?=[?.,])", "", plain)

@@ -24,7 +24,26 @@ OUGHT = frozenset("must should ought supposed shall".split())
 OWNED = frozenset("mine yours hers theirs ours".split())
 LINKING = frozenset("without instead unlike despite but".split())
 MORE = frozenset("more fewer less".split())
+WITHIN = frozenset("in on under inside".split())
 WHETHER = asking.CHECKING | {"me", "us", "wonder"}
+
+
+def _there(sketch: Sketch, plan: Plan) -> str:
+    """'was the kettle in there then': a place that another sentence may name."""
+    lowers, read = sketch.reading.lowers, {i for p in sketch.places for i in range(p.start, p.end)}
+    span = range(max(1, sketch.ask.start), sketch.end)
+    left = [
+        i for i in span if lowers[i] in ("there", "it") and lowers[i - 1] in WITHIN and i not in read | sketch.masked
+    ]
+    return f"it isn't said where '{lowers[left[0] - 1]} {lowers[left[0]]}' is" if left else ""
+
+
+def _last_word(sketch: Sketch, plan: Plan) -> str:
+    """'the last time you saw it was when?': a question word at the end that no form took up."""
+    at = sketch.end - 1
+    last = sketch.reading.lowers[at] if at >= sketch.ask.end else ""
+    asks = last in ("when", "where", "who", "which", "how") and at not in sketch.used | sketch.masked
+    return f"it isn't clear what '{last}' asks here" if asks else ""
 
 
 def reason(sketch: Sketch, plan: Plan) -> str:
@@ -268,6 +287,8 @@ def _joined(sketch: Sketch, plan: Plan) -> str:
 
 
 CHECKS: tuple[Callable[[Sketch, Plan], str], ...] = (
+    _there,
+    _last_word,
     _if,
     _doer,
     _ought,

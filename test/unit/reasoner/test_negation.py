@@ -79,6 +79,16 @@ def test_a_courtesy_denies_nothing(question: str, form: Form) -> None:
     assert not denies(read) and (read.claim is None or not read.claim.negate)
 
 
+def test_a_tag_denies_nothing(ask: Ask) -> None:
+    answer = ask("The couch is gray, ain't it?")
+    assert (answer.verdict, answer.value) == (Verdict.ANSWERED, True), answer.text
+
+
+@pytest.mark.parametrize("question", ["Was the cup in there?", "is the cup on it", "you saw the cup where?"])
+def test_a_place_that_is_not_said_is_asked_for(question: str) -> None:
+    assert plan(question).unsupported, question
+
+
 def test_outside_a_room_is_near_and_not_in_it() -> None:
     keys = plan("what is outside the kitchen?").target.spatial
     assert [(k.relation, k.negate) for k in keys] == [(Relation.NEAR, False), (Relation.IN, True)]
