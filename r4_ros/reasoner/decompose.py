@@ -22,7 +22,6 @@ from r4_ros.reasoner import (
     unsaid,
 )
 from r4_ros.reasoner import form as forms
-from r4_ros.reasoner.asking import Ask
 from r4_ros.reasoner.claims import ANY_CHANGE, claim_of
 from r4_ros.reasoner.keys import (
     EGO,
@@ -41,7 +40,7 @@ from r4_ros.reasoner.keys import (
     TemporalKey,
     TemporalOp,
 )
-from r4_ros.reasoner.parse import Reading
+from r4_ros.reasoner.mentioned import before_and_now
 from r4_ros.reasoner.phrases import NounPhrase
 from r4_ros.reasoner.places import Place, set_out_from
 from r4_ros.reasoner.plainer import plainer
@@ -83,7 +82,7 @@ def plan(text: str) -> Plan:
     it = bool(PRONOUNS & set(reading.lowers[ask.end : ask.end + 1])) and reading.lowers[ask.start - 1] == ","
     if own and own[0].key.op is TemporalOp.NOW and it:
         mentions = own  # 'I left it there yesterday, is it still there'
-    mentions = _before_and_now(reading, ask, mentions, end)
+    mentions = before_and_now(reading, ask, mentions, end)
     places = spatial.find(reading, masked | frozenset(range(ask.start, ask.end)))
     places += set_out_from(reading, ask, end) if ask.form is Form.NAVIGATE else []
     sketch = Sketch(reading, ask, begin, end, masked, mentions, places, superlative.find(reading, masked))
@@ -95,17 +94,6 @@ def plan(text: str) -> Plan:
     if ask.form is Form.CHOOSE:
         choosing.drop(sketch)
     return _build(sketch, claim)
-
-
-def _before_and_now(reading: Reading, ask: Ask, mentions: list[temporal.Mention], end: int) -> list[temporal.Mention]:
-    """'is it tidier than it was this morning': the same thing at two times, which is a change."""
-    lowers = reading.lowers
-    than = lowers.index("than", ask.start, end) if "than" in lowers[ask.start : end] else -1
-    itself = than >= 0 and set(lowers[than + 1 : than + 2]) & (PRONOUNS | PERSONAL)
-    if ask.form is not Form.COMPARE or not itself or set(lowers[than + 2 : than + 3]).isdisjoint(asking.BE):
-        return mentions
-    key = TemporalKey(op=TemporalOp.CHANGE, arg=" ".join(m.key.arg for m in mentions if m.start > than))
-    return [temporal.Mention(key, than, than + 1)]
 
 
 def _build(sketch: Sketch, claim: Claim | None) -> Plan:
@@ -178,7 +166,7 @@ def _target_step(sketch: Sketch, keys: tuple[TemporalKey, ...]) -> Step:
 
 def _comparison(sketch: Sketch, other: compared.Compared) -> Comparison:
     """The steps of what the target is compared with; 'than to my right' is the same noun at another place."""
-    others = [_reference(sketch, phrase) for phrase in other.phrases]
+    others = [_compared_step(sketch, phrase) for phrase in other.phrases]
     if other.places:
         for place in other.places:
             sketch.places.remove(place)
@@ -191,6 +179,15 @@ def _comparison(sketch: Sketch, other: compared.Compared) -> Comparison:
         reference = _reference(sketch, other.reference)
     steps = tuple(r for r in others if r.kind == "step")
     return Comparison(others=steps, direction=other.direction, by=other.by, reference=reference, which=other.which)
+
+
+def _compared_step(sketch: Sketch, phrase: NounPhrase) -> Reference:
+    """What is compared is looked for as a thing, also where it names a room."""
+    found = _reference(sketch, phrase)
+    if found.kind == "step":
+        return found
+    sketch.steps.append(_step(sketch, phrase))
+    return Reference(kind="step", step=len(sketch.steps) - 1)
 
 
 def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) -> Step:
