@@ -201,7 +201,9 @@ def _step(sketch: Sketch, phrase: NounPhrase | None, is_target: bool = False) ->
             continue
         key = _spatial(sketch, place)
         if key is not None:
-            keys += [key, negation.not_in(key)] if negation.is_outside(sketch.reading, place) else [key]
+            outside = negation.is_outside(sketch.reading, place)
+            listed = not outside or sketch.ask.form is Form.IDENTIFY
+            keys += [key] * listed + [negation.not_in(key)] * outside
     extreme = _superlative(sketch, phrase, is_target)
     if is_target and extreme is not None and extreme.reference is not None and extreme.reference.kind == "step":
         keys += [k for k in sketch.steps[extreme.reference.step].spatial if k.reference.kind == "region" and not keys]

@@ -47,7 +47,7 @@ def claims_no(reading: Reading, begin: int, end: int) -> bool:
 
 
 def is_outside(reading: Reading, place: Place) -> bool:
-    """'outside the kitchen' is near it and not in it."""
+    """'outside the kitchen' is not in it; what is listed there is near it, too."""
     room = place.anchor is not None and lexicon.is_room(place.anchor.noun)
     return room and "outside" in reading.lowers[place.start : place.end]
 

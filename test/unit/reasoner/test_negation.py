@@ -92,6 +92,8 @@ def test_a_place_that_is_not_said_is_asked_for(question: str) -> None:
 def test_outside_a_room_is_near_and_not_in_it() -> None:
     keys = plan("what is outside the kitchen?").target.spatial
     assert [(k.relation, k.negate) for k in keys] == [(Relation.NEAR, False), (Relation.IN, True)]
+    keys = plan("how many cups are outside the kitchen?").target.spatial
+    assert [(k.relation, k.negate) for k in keys] == [(Relation.IN, True)]
     claim = plan("Is the couch outside the kitchen?").claim
     assert claim is not None and claim.negate and claim.spatial is not None
     assert (claim.spatial.relation, claim.spatial.negate) == (Relation.IN, False)
