@@ -78,6 +78,10 @@ def plan(text: str) -> Plan:
         mentions = asked  # 'I left it there yesterday. Is it still there?'
     mentions = [m for m in mentions if not temporal.is_said_of_past(reading, m, begin)]
     ask = forms.classify(reading, masked, begin, end)
+    joint = opening.joined(reading, masked, ask.end + 1, end)
+    if joint >= 0:  # 'where is the mug, and what is on the table'
+        first = plan(" ".join(w.text for w in reading.words[: joint - 1]))
+        return first.model_copy(update={"question": said, "rest": reading.said(joint, end)})
     own = [m for m in mentions if m.start >= ask.start]
     it = bool(PRONOUNS & set(reading.lowers[ask.end : ask.end + 1])) and reading.lowers[ask.start - 1] == ","
     if own and own[0].key.op is TemporalOp.NOW and it:

@@ -187,14 +187,24 @@ def _imperative(reading: Reading, i: int) -> bool:
     )
 
 
-def second(reading: Reading, masked: frozenset[int], begin: int, end: int) -> str:
-    """A second question behind the one in [begin, end): '.. and who saw it', '.. ? and the keys?'; '' if none is."""
+def joined(reading: Reading, masked: frozenset[int], begin: int, end: int) -> int:
+    """Where a second question begins behind the one in [begin, end): '.. and who saw it'; -1 if none does."""
     lowers = reading.lowers
     for k in range(begin + 1, end - 1):
         asks = lowers[k] in WH or (lowers[k] in AUXILIARIES and reading.words[k].tag != "VBN")
         asks = asks or lowers[k + 1] == "whom"
-        if lowers[k - 1] == "and" and asks and k not in masked:
-            return reading.said(k, end)
+        named = reading.phrase_at(k + 1) if lowers[k] in AUXILIARIES else None
+        whole = lowers[k] not in AUXILIARIES or (named is not None and named.start == k + 1)
+        if lowers[k - 1] == "and" and asks and whole and k not in masked:
+            return k
+    return -1
+
+
+def second(reading: Reading, masked: frozenset[int], begin: int, end: int) -> str:
+    """What is asked beside the question in [begin, end): 'when and where ..', '.. ? and the keys?'; '' if nothing."""
+    lowers, at = reading.lowers, joined(reading, masked, begin, end)
+    if at >= 0:
+        return reading.said(at, end)
     if lowers[end : end + 1] != ("?",) or "?" not in lowers[end + 1 :]:
         return ""
     close = lowers.index("?", end + 1)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from r4_ros.core.model import Answer, Verdict
+from r4_ros.reasoner.decompose import plan
 from r4_ros.reasoner.together import named
 
 Ask = Callable[..., Answer]
@@ -101,3 +102,9 @@ def test_one_question_is_one(ask: Ask, question: str) -> None:
 
 def test_they_are_what_was_named_before(ask: Ask) -> None:
     assert ask("I lost my cups. Where are they?").verdict is Verdict.ANSWERED
+
+
+def test_places_of_a_second_question_restrict_nothing() -> None:
+    read = plan("What did you see in the kitchen and what is on the table?")
+    assert [k.reference.region for k in read.target.spatial] == ["kitchen"]
+    assert read.rest == "what is on the table"
