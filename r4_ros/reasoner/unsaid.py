@@ -32,9 +32,9 @@ def _there(sketch: Sketch, plan: Plan) -> str:
     """'was the kettle in there then': a place that another sentence may name."""
     lowers, read = sketch.reading.lowers, {i for p in sketch.places for i in range(p.start, p.end)}
     span = range(max(1, sketch.ask.start), sketch.end)
-    left = [
-        i for i in span if lowers[i] in ("there", "it") and lowers[i - 1] in WITHIN and i not in read | sketch.masked
-    ]
+    has = any(w.lemma in ("have", "with") for w in sketch.reading.words[sketch.ask.start : sketch.end])
+    open_ = {"there"} if has else {"there", "it"}  # 'which room has the mug in it'
+    left = [i for i in span if lowers[i] in open_ and lowers[i - 1] in WITHIN and i not in read | sketch.masked]
     return f"it isn't said where '{lowers[left[0] - 1]} {lowers[left[0]]}' is" if left else ""
 
 

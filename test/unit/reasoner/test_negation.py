@@ -89,6 +89,10 @@ def test_a_place_that_is_not_said_is_asked_for(question: str) -> None:
     assert plan(question).unsupported, question
 
 
+def test_it_may_be_what_has_something_in_it() -> None:
+    assert not plan("What room has the red apple in it?").unsupported
+
+
 def test_outside_a_room_is_near_and_not_in_it() -> None:
     keys = plan("what is outside the kitchen?").target.spatial
     assert [(k.relation, k.negate) for k in keys] == [(Relation.NEAR, False), (Relation.IN, True)]
