@@ -280,7 +280,8 @@ def _joined(sketch: Sketch, plan: Plan) -> str:
     target, reading = sketch.target, sketch.reading
     if sketch.ask.form is not Form.VERIFY or plan.claim is None or target is None:
         return ""
-    inside = {i for p in sketch.places for i in range(p.start, p.end) if p is not sketch.claimed}
+    whole = [p for p in sketch.places if p is not sketch.claimed or p.relation is Relation.BETWEEN]
+    inside = {i for p in whole for i in range(p.start, p.end)}
     inside |= {i for p in reading.phrases for i in range(p.start, p.end)}
     joined = any(reading.lowers[i] == "and" and i not in inside for i in range(target.end, sketch.end))
     return "that is two questions in one; ask one at a time" if joined else ""

@@ -115,3 +115,7 @@ def test_numbers_that_nothing_is_compared_with(ask: Ask, question: str) -> None:
 def test_where_it_went_is_asked_of_now(ask: Ask) -> None:
     assert ask("where did the backpack go?").verdict is Verdict.STALE
     assert ask("where was the backpack?").verdict is Verdict.ANSWERED
+
+
+def test_between_two_things_is_one_question() -> None:
+    assert not plan("is the lamp between the bag and the window").unsupported
