@@ -10,6 +10,7 @@ from r4_ros.core.geometry import yaw_of
 from r4_ros.core.model import Answer, Evidence, Question
 from r4_ros.core.ports import Advisor, Embedder, Eyes, Memory, TaskLog
 from r4_ros.reasoner import loop, parse
+from r4_ros.reasoner.plainer import turns
 from r4_ros.reasoner.planner import Planner, make_planner
 
 
@@ -35,7 +36,8 @@ class Reasoner:
         self._config = config or ReasonerConfig()
         self._log = log
         self._advisor, self._embedder, self._eyes = advisor, embedder, eyes
-        parse.language()  # loads the parser now, not in the first answer's time
+        parse.language()  # loads the parser and the turns of phrase now, not in the first answer's time
+        turns()
         self._planner = planner or make_planner(self._config)
 
     def answer(self, question: Question) -> Answer:

@@ -65,9 +65,7 @@ EVENT_FORMS = (Form.IDENTIFY, Form.WHEN, Form.LOCATE, Form.COUNT, Form.EXISTS, F
 
 def plan(text: str) -> Plan:
     """The plan of a question. Raises UnsupportedQuestion where there is nothing to read."""
-    clean = parse.clean(text)
-    said = plainer(clean)
-    said = clean if said.casefold() == clean.casefold() else said
+    said = plainer(parse.clean(text))
     plain, many = quantity.taken(said)
     reading = replace(parse.read(plain), text=said)
     mentions = temporal.find(reading)

@@ -36,5 +36,6 @@ def plainer(text: str) -> str:
     """The plain question of the same meaning; the text itself where no turn is known."""
     said = plain = text[:1].lower() + text[1:]
     for pattern, meant in turns():
-        plain = re.sub(r"\s+", " ", pattern.sub(meant, plain)).strip()
+        plain, changed = pattern.subn(meant, plain)
+        plain = re.sub(r"\s+", " ", plain).strip() if changed else plain
     return text if plain == said else re.sub(r" (?=[?.,])", "", plain)
