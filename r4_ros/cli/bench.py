@@ -129,12 +129,15 @@ def history(
         int, typer.Option(help="minutes driven of each day; the budget is for as much less", min=1, max=5)
     ] = 1,
     mb: Annotated[int, typer.Option(help="history_mb for whole days", min=1)] = 4000,
+    whole: Annotated[
+        bool, typer.Option("--whole-days", help="drive all of each day, with a 25th of the observations, within --mb")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Whether a robot's database stays within history_mb, day after day at 50 observations a second."""
     from r4_ros.evaluation.bench_history import bench_history
 
-    found = bench_history(days, minutes, mb, _say)
+    found = bench_history(days, minutes, mb, whole, _say)
     if as_json:
         print(json.dumps(found))
     else:

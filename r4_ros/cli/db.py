@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from r4_ros.cli.database import DEFAULT, Db
-
-if TYPE_CHECKING:
-    from r4_ros.memory.library import Library
 
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
 
@@ -49,8 +46,15 @@ def register(app: typer.Typer) -> None:
 
 def info(db: Db = DEFAULT, as_json: AsJson = False) -> None:
     """What the database holds: rows, agents, time span, size."""
-    with _opened(db) as library:
-        found = library.info()
+    from r4_ros.memory.stores import open_store
+    from r4_ros.memory.summary import summary_of
+
+    store = open_store(db, read_only=True)
+    try:
+        with store.reading():
+            found = summary_of(store)
+    finally:
+        store.close()
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
         return
@@ -81,15 +85,11 @@ def verify(
 def reindex(db: Db = DEFAULT, as_json: AsJson = False) -> None:
     """Make the file's indexes anew from its tables, and check it; exit status 1 where it stays damaged.
 
-    What queries run over lies in RAM and is made anew at every start. The node must be stopped meanwhile.
+    What queries run over lies in RAM and is made anew at every start. A node may go on writing meanwhile.
     """
-    from r4_ros.core.errors import StoreError
-    from r4_ros.memory.database_name import exists
-    from r4_ros.memory.stores import open_store
+    from r4_ros.memory.stores import open_for_upkeep
 
-    if not exists(db):
-        raise StoreError(f"{db}: there is no such database; check the path")
-    store = open_store(db)
+    store, _ = open_for_upkeep(db)
     try:
         store.reindex()
         problems = store.problems()
@@ -140,29 +140,23 @@ def _acknowledged(acks: Path) -> set[str]:
     return {line.strip() for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()}
 
 
-def _opened(db: str) -> Library:
-    from r4_ros.core.config import MemoryConfig
-    from r4_ros.memory.library import open_library
-
-    return open_library(db, MemoryConfig(), read_only=True)
-
-
 def _print_info(found: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(show_header=False, box=None)
-    table.add_row("file", f"{found['path']} ({found['bytes'] / 1e6:.1f} MB)")
-    for kind, count in found["rows"].items():
-        table.add_row(kind, f"{count:,}")
+    lines = [("file", f"{found['path']} ({found['bytes'] / 1e6:.1f} MB, {found['used_bytes'] / 1e6:.1f} in use)")]
+    lines += [(kind, f"{count:,}") for kind, count in found["rows"].items()]
     if dropped := found["dropped"]["observations"]:
-        table.add_row("dropped", f"{dropped:,} observations, the newest of {time_text(found['dropped']['before_ns'])}")
+        newest = time_text(found["dropped"]["before_ns"])
+        lines.append(("dropped", f"{dropped:,} observations, the newest of {newest}"))
+    if pictures := found["crops"]["bytes"]:
+        gone = found["crops"]["dropped"]
+        lines.append(("pictures", f"{pictures / 1e6:.1f} MB" + (f", {gone:,} dropped" if gone else "")))
     for agent, known in found["agents"].items():
         span = f"{time_text(known['first_ns'])} to {time_text(known['newest_ns'])}"
-        table.add_row(f"agent {agent}", f"{span}, {known['sessions']} session(s)")
-    for map_id, frame in found["maps"].items():
-        table.add_row(f"map {map_id}", f"frame {frame}")
-    Console().print(table)
+        count = known["sessions"]
+        lines.append((f"agent {agent}", f"{span}, {count} session{'s' * (count > 1)}"))
+    lines += [(f"map {map_id}", f"frame {frame}") for map_id, frame in found["maps"].items()]
+    width = max(len(name) for name, _ in lines) + 2
+    for name, text in lines:
+        print(f"{name:{width}}{text}")
 
 
 def time_text(stamp_ns: int) -> str:

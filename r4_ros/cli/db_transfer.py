@@ -6,10 +6,11 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +18,7 @@ import typer
 from r4_ros.cli.database import DEFAULT, Db
 
 if TYPE_CHECKING:
+    from r4_ros.memory.sql_peers import PeerStore
     from r4_ros.memory.transfer import Imported
 
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
@@ -172,28 +174,30 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be dropped")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drop old observations and thin old frames; entries keep all they know. The node must be stopped meanwhile."""
-    from r4_ros.core.errors import InvalidArgument, StoreError
+    """Drop old observations and thin old frames; entries keep all they know.
+
+    A node may go on writing meanwhile; then the newest minute stays, and the file keeps its size. Erasing needs the
+    memory for itself.
+    """
+    from r4_ros.core.errors import InvalidArgument
     from r4_ros.core.model import FOREVER
-    from r4_ros.memory.database_name import exists
-    from r4_ros.memory.stores import open_store
+    from r4_ros.memory.database_name import is_url
+    from r4_ros.memory.stores import open_for_upkeep
 
     if not before and max_mb is None and not forgotten:
         raise InvalidArgument("say what may go: --observations-before, --max-mb or --forgotten-before")
     if forgotten and (before or max_mb is not None or dry_run):
         raise InvalidArgument("--forgotten-before erases for good; give it alone")
-    if not exists(db):
-        raise StoreError(f"{db}: there is no such database; check the path")
     if forgotten:
         _erase(db, stamp_of(forgotten, time.time_ns()), as_json)
         return
-    store = open_store(db)
-    try:
+    store, beside = open_for_upkeep(db)
+    with ExitStack() as stack:
+        stack.callback(store.close)
         newest = max((session.newest_ns for session in store.sessions()), default=0)
         before_ns = stamp_of(before, newest) if before else FOREVER
-        found = store.prune(before_ns, None if max_mb is None else int(max_mb * 1e6), dry_run)
-    finally:
-        store.close()
+        tried = _copy_of(store, stack) if dry_run and beside and not is_url(db) else store
+        found = tried.prune(before_ns, None if max_mb is None else int(max_mb * 1e6), dry_run, beside)
     if as_json:
         print(json.dumps({"db": str(db), "dry_run": dry_run, **asdict(found)}))
         return
@@ -202,15 +206,32 @@ def prune(
         f"{db}: {verb} {found.observations:,} observations and {found.frames:,} frames; "
         f"{found.bytes_before / 1e6:.1f} MB -> {found.bytes_after / 1e6:.1f} MB"
     )
+    if found.room_stays:
+        print(f"r4: the file keeps its size: {found.room_stays}", file=sys.stderr)
     if max_mb is not None and found.bytes_after > max_mb * 1e6:
         print(
             f"r4: more than {max_mb:g} MB remain: entries, events, views and anchors are never dropped", file=sys.stderr
         )
 
 
+def _copy_of(store: PeerStore, stack: ExitStack) -> PeerStore:
+    """A copy to try things on while somebody writes, whom a long transaction would keep from it."""
+    from r4_ros.memory.sqlite_store import SqliteStore
+
+    folder = stack.enter_context(TemporaryDirectory(prefix="r4-prune-", dir=Path(store.path).parent))
+    store.backup(Path(folder) / "copy.db")
+    copy = SqliteStore(Path(folder) / "copy.db")
+    stack.callback(copy.close)
+    return copy
+
+
 def _erase(db: str, before_ns: int, as_json: bool) -> None:
+    from r4_ros.core.errors import StoreError
+    from r4_ros.memory.database_name import exists
     from r4_ros.memory.stores import open_store
 
+    if not exists(db):
+        raise StoreError(f"{db}: there is no such database; check the path")
     store = open_store(db)
     try:
         erased = store.erase(before_ns)

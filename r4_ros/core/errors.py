@@ -9,6 +9,7 @@ R4Error
 ├── FrameRefused          a frame that can't be trusted (has a countable reason)
 ├── StoreError            disk full, read-only, locked, damaged
 │   ├── StoreEmpty        there is no memory in this database yet
+│   ├── StoreInUse        another process writes to this store
 │   ├── StoreOutdated     the store holds more than this process knows of
 │   └── SchemaError       the file is newer than this program, or not ours
 ├── WriterRefused         another live writer serves this agent
@@ -115,6 +116,10 @@ class StoreError(R4Error):
     """The store can't be used: disk full, read-only, locked or damaged."""
 
     code = OutcomeCode.STORE_FAILED
+
+
+class StoreInUse(StoreError):
+    """Another process writes to this store."""
 
 
 class StoreOutdated(StoreError):

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from r4_ros.core.alignments import Alignments
@@ -56,6 +56,7 @@ from r4_ros.memory.store import (
 )
 from r4_ros.memory.store_upkeep import Dropped
 from r4_ros.memory.stores import open_store
+from r4_ros.memory.summary import summary_of
 from r4_ros.memory.syncable import Syncable
 from r4_ros.memory.trails import Trails
 from r4_ros.memory.vector_model import VectorModel
@@ -362,25 +363,6 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
             return self._store.backup(Path(path))
 
     def info(self) -> dict[str, object]:
-        """Counts, sizes, agents and time span, as plain values."""
+        """Counts, sizes, agents and time span, as plain values; see ``summary``."""
         with self._lock:
-            agents = {
-                agent: {
-                    "sessions": len(self._sessions.of(agent)),
-                    "first_ns": min(s.first_ns for s in self._sessions.of(agent)),
-                    "newest_ns": self.newest_stamp(agent),
-                }
-                for agent in self._sessions.agents()
-            }
-            return {
-                "path": str(self._store.path),
-                "bytes": self._store.size_bytes(),
-                "revision": self._revision,
-                "agents": agents,
-                "maps": dict(sorted(self._map_frames.items())),
-                "rows": self._store.counts(),
-                "dropped": asdict(self._store.dropped()),
-                "crops": self._store.crop_use(),
-                "index_bytes": self._index.nbytes() + self._coverage.nbytes() + self._episodes.nbytes(),
-                "newest_ns": self.newest_stamp(),
-            }
+            return summary_of(self._store)

@@ -19,7 +19,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
-from r4_ros.core.errors import InvalidArgument, StoreError, StoreOutdated
+from r4_ros.core.errors import InvalidArgument, StoreError, StoreInUse, StoreOutdated
 from r4_ros.memory.postgres_dump import dump
 from r4_ros.memory.postgres_errors import NO_PASSWORD, advice
 from r4_ros.memory.postgres_roles import role_statements
@@ -287,7 +287,7 @@ class PostgresDatabase(PostgresUpkeep):
         until = time.monotonic() + LOCK_S
         while self._fetch("SELECT pg_try_advisory_lock(%s)", (self._writer.lock,)) != [(True,)]:
             if time.monotonic() >= until:
-                raise StoreError(
+                raise StoreInUse(
                     f"{self.path}: another process is writing to this database; stop it, use another one, or open it "
                     "read-only"
                 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from r4_ros.memory.postgres_database import open_postgres
+from r4_ros.memory.postgres_writers import BESIDE, MEMORY
 from r4_ros.memory.sql_peers import PeerStore
 
 
 class PostgresStore(PeerStore):
     """A ``MemoryStore``. Opening it makes or migrates the tables; raises StoreError, SchemaError, InvalidArgument."""
 
-    def __init__(self, url: str, read_only: bool = False) -> None:
-        self._server = open_postgres(url, read_only)
+    def __init__(self, url: str, read_only: bool = False, beside: bool = False) -> None:
+        self._server = open_postgres(url, read_only, BESIDE if beside else MEMORY)
         super().__init__(self._server)
 
     def make_role(self, role: str, agent: str, password: str = "") -> None:

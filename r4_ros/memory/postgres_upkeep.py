@@ -26,9 +26,12 @@ class PostgresUpkeep:
             self.execute(f"VACUUM (FULL, ANALYZE) {table}")
 
     def reindex(self) -> None:
-        """Make the indexes anew from the tables, and what the query planner knows of them. Raises StoreError."""
+        """Make the indexes anew from the tables, and what the query planner knows of them; others go on meanwhile.
+
+        Raises StoreError.
+        """
         for table in TABLES:
-            self.execute(f"REINDEX TABLE {table}")
+            self.execute(f"REINDEX TABLE CONCURRENTLY {table}")
             self.execute(f"ANALYZE {table}")
 
     def problems(self) -> list[str]:

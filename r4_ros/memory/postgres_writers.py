@@ -28,6 +28,9 @@ MEMORY = Writer(
 )
 """The map server."""
 
+BESIDE = Writer(0x52344D42, "SELECT 0", "SELECT 0", migrates=False)  # 'R4MB'
+"""Who drops old history or makes indexes anew beside it."""
+
 
 def experience_of(owner: str) -> Writer:
     """The experience node of an agent; the tables are the map server's to make."""

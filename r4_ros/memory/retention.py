@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.intervals import nanoseconds
-from r4_ros.core.model import FOREVER, NS_PER_S
+from r4_ros.core.model import FOREVER
 from r4_ros.memory.sessions import Sessions
-from r4_ros.memory.store_upkeep import Dropped, StoreUpkeep
+from r4_ros.memory.store_upkeep import KEPT_NS, Dropped, StoreUpkeep
 
 SLICE_FRAMES = 100
-KEPT_NS = 60 * NS_PER_S
 _DAY_S = 24 * 3600.0
 
 
@@ -33,7 +32,13 @@ class Retention:
         self.too_small = False
 
     def is_gone(self, agent_id: str, session: int, stamp_ns: int) -> bool:
-        """Whether a frame with this stamp was dropped, if there was one."""
+        """Whether a frame with this stamp was dropped, if there was one.
+
+        What is so old that ``r4 db prune`` may have dropped it from beside is looked up.
+        """
+        known = self._sessions.of(agent_id)
+        if session < len(known) and stamp_ns < known[session].newest_ns - KEPT_NS:
+            self._before = self._store.pruned_before()
         return stamp_ns < self._before.get((agent_id, session), 0)
 
     def drop(self) -> Dropped:

@@ -9,21 +9,26 @@ its oldest stamp on, so one stamp a session says what is gone.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from r4_ros.core.errors import StoreError
 from r4_ros.core.model import FOREVER
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.codec import unpack_pose
 from r4_ros.memory.sql import SET_META, Database
-from r4_ros.memory.store_upkeep import Dropped
+from r4_ros.memory.store_upkeep import KEPT_NS, Dropped
 from r4_ros.memory.thinning import needed
 
 _PRUNED = "pruned/"
 _DROPPED = ("dropped/observations", "dropped/frames")
 _STEPS = 40
+_SLICE_FRAMES, _SLICE_BESIDE = 2000, 100
+_TURNS = 1.0
+"""Beside a process that writes, it has as long to do so as each slice took."""
 _SLICE = "session_no = :session AND stamp_ns >= :first AND stamp_ns <= :last"
 _OBSERVATIONS = f"""DELETE FROM observation WHERE frame_id IN (SELECT frame_id FROM frame WHERE {_SLICE})
     RETURNING idx"""
@@ -38,47 +43,81 @@ _OLDEST = f"""SELECT agent_id, session, oldest FROM (SELECT agent_id, session, s
     (SELECT min(stamp_ns) FROM frame f WHERE f.session_no = s.session_no AND stamp_ns >= {_FROM}) AS oldest
     FROM session s) o WHERE oldest IS NOT NULL ORDER BY oldest, session_no"""
 
+_NEWEST = "SELECT agent_id, session, newest_ns FROM session"
+
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was dropped, or would be. ``before_ns``: the newest stamp of it, and 1 ns (0: nothing)."""
+    """What was dropped, or would be. ``before_ns``: the newest stamp of it, and 1 ns (0: nothing).
+
+    ``room_stays``: why the room is only free within the database, not given back to the disk; empty: it is.
+    """
 
     observations: int
     frames: int
     before_ns: int
     bytes_before: int
     bytes_after: int
+    room_stays: str = ""
 
 
 class _Undo(Exception):
     """Ends a dry run."""
 
 
-def prune(file: Database, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
-    """Drop what is older than ``before_ns``, oldest first, and only until ``max_bytes`` are left. Raises StoreError."""
-    found = Pruned(0, 0, 0, file.used_bytes(), file.used_bytes())
-    with suppress(_Undo), file.transaction():
-        found = _pruned(file, before_ns, max_bytes)
-        if dry_run:
+def prune(
+    file: Database, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False, beside: bool = False
+) -> Pruned:
+    """Drop what is older than ``before_ns``, oldest first, and only until ``max_bytes`` are left. Raises StoreError.
+
+    ``beside`` a process that writes: in slices between which it does, and without the newest minute of each session.
+    """
+    if dry_run:
+        found = Pruned(0, 0, 0, 0, 0)
+        with suppress(_Undo), file.transaction():
+            found = _pruned(file, before_ns, max_bytes, beside)
             raise _Undo
-    if not dry_run and found.observations + found.frames:
-        file.vacuum()
+        return found
+    found = _pruned(file, before_ns, max_bytes, beside)
+    if beside:
+        return replace(found, room_stays="somebody else writes to the database; what it writes next takes the room")
+    if found.observations + found.frames:
+        try:
+            file.vacuum()
+        except StoreError as error:  # a disk that is nearly full is why one prunes
+            return replace(found, room_stays=str(error))
     return found
 
 
-def _pruned(file: Database, before_ns: int, max_bytes: int | None) -> Pruned:
+def _pruned(file: Database, before_ns: int, max_bytes: int | None, beside: bool) -> Pruned:
     used = file.used_bytes()
     [(frames,)] = file.execute("SELECT count(*) FROM frame WHERE stamp_ns < ?", (before_ns,))
-    step = max(1, frames if max_bytes is None else -(-frames // _STEPS))
+    step = _SLICE_BESIDE if beside else _SLICE_FRAMES
+    if max_bytes is not None:
+        step = min(step, max(1, -(-frames // _STEPS)))
     total = Dropped(0, 0, 0)
     while max_bytes is None or file.used_bytes() > max_bytes:
-        session = next((s for s, oldest in oldest_history(file).items() if oldest < before_ns), None)
-        if session is None:
+        began = time.monotonic()
+        due = _due(file, before_ns, beside)
+        if due is None:
             break
-        some = drop_history(file, *session, before_ns, step)
+        some = drop_history(file, *due, step)
         before = max(total.before_ns, some.before_ns)
         total = Dropped(total.observations + some.observations, total.frames + some.frames, before)
+        if beside:
+            time.sleep(_TURNS * (time.monotonic() - began))
     return Pruned(total.observations, total.frames, total.before_ns, used, file.used_bytes())
+
+
+def _due(file: Database, before_ns: int, beside: bool) -> tuple[str, int, int] | None:
+    """Of which session history is to be dropped next, and before which stamp."""
+    kept_ns = KEPT_NS if beside else -1
+    newest = {(agent, session): ns for agent, session, ns in file.execute(_NEWEST)}
+    for of, oldest_ns in oldest_history(file).items():
+        until_ns = min(before_ns, newest[of] - kept_ns)
+        if oldest_ns < until_ns:
+            return *of, until_ns
+    return None
 
 
 def drop_history(file: Database, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:

@@ -283,9 +283,11 @@ class SqlUpkeep:
         """What is read in it is of one moment."""
         return self._file.reading()
 
-    def prune(self, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False) -> Pruned:
+    def prune(
+        self, before_ns: int = FOREVER, max_bytes: int | None = None, dry_run: bool = False, beside: bool = False
+    ) -> Pruned:
         """Drop old history, never what the entries are; see ``sql_prune``."""
-        return sql_prune.prune(self._file, before_ns, max_bytes, dry_run)
+        return sql_prune.prune(self._file, before_ns, max_bytes, dry_run, beside)
 
     def drop_history(self, agent_id: str, session: int, before_ns: int, frames: int) -> Dropped:
         """Drop the observations of about so many frames of a session that are older than ``before_ns``."""

@@ -9,19 +9,23 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
-from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError
+from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError, StoreInUse
 from r4_ros.memory.sql import Migration, Row
 
 WAL_LIMIT_BYTES = 64 << 20
 """A longer write-ahead log is cut to nothing."""
 BUSY_S = 1.0
 """How long a write waits for another process once the file is open; queries wait as long at most."""
+PAUSE_S = 0.02
+"""Between long transactions, for others that wait to write: SQLite has them try again every few milliseconds."""
+_ANALYSED_ROWS = 1000
 CHECKPOINT_COMMITS = 200
 """After so many commits the log is folded into the file, by a thread of its own."""
 
@@ -116,12 +120,15 @@ class SqliteFile:
     def reindex(self) -> None:
         """Make the indexes of the file anew from its tables, and what the query planner knows of them.
 
-        One transaction: killed in between, the file is as it was. Raises StoreError.
+        Each in a transaction of its own, so that others write between them. Raises StoreError.
         """
-        with self.transaction():
-            self.execute("REINDEX")
-            self.execute("ANALYZE")
-        self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        for (name,) in self.execute("SELECT name FROM sqlite_master WHERE type = 'index'"):
+            with self.transaction():
+                self.execute(f'REINDEX "{name}"')
+            time.sleep(PAUSE_S)
+        self.execute(f"PRAGMA analysis_limit = {_ANALYSED_ROWS}")
+        self.execute("ANALYZE")
+        self.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def backup(self, target: str | Path) -> int:
         """A consistent copy while writing goes on; returns its size in bytes. Raises StoreError."""
@@ -226,19 +233,22 @@ def open_sqlite(
     durability: str = "normal",
     read_only: bool = False,
     busy_timeout_s: float = 5.0,
+    beside: bool = False,
 ) -> SqliteFile:
     """Open a database of ours, make it where it doesn't exist, and bring it to the newest schema.
 
     ``application_id`` tells our kinds of files apart; version n of the schema is what ``migrations[:n]`` make.
-    One process writes; others read (``read_only``), also meanwhile.
+    One process writes; others read (``read_only``), also meanwhile, or (``beside``) write what that one keeps none of
+    in RAM: see ``stores.open_store``.
 
-    Raises SchemaError for a file that is newer than this program or not ours, StoreError where it can't be opened.
+    Raises SchemaError for a file that is newer than this program or not ours, StoreInUse while another process writes,
+    and StoreError where it can't be opened.
     """
     if durability not in ("normal", "full"):
         raise InvalidArgument(f"durability must be 'normal' or 'full', not '{durability}'")
     path = Path(path).expanduser()
     lock_file = None
-    if read_only:
+    if read_only or beside:
         if not path.is_file():
             raise StoreError(f"{path}: there is no such database; check the path")
     else:
@@ -248,7 +258,7 @@ def open_sqlite(
         opened = SqliteFile(path, connection, read_only, lock_file)
         try:
             with translated(path):
-                _migrate(opened, application_id, migrations)
+                _migrate(opened, application_id, migrations, may_migrate=lock_file is not None)
                 if not read_only:
                     synchronous = "FULL" if durability == "full" else "NORMAL"
                     opened.execute(f"PRAGMA synchronous = {synchronous}")
@@ -272,7 +282,7 @@ def _lock_for_writing(path: Path) -> IO[str]:
         fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock_file.close()
-        raise StoreError(
+        raise StoreInUse(
             f"{path}: another process is writing to this database; stop it, use another file, or open it read-only"
         ) from None
     return lock_file
@@ -306,7 +316,7 @@ def _connect(path: Path, read_only: bool, busy_timeout_s: float) -> sqlite3.Conn
     raise _store_error(path, error) from error
 
 
-def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migration]) -> None:
+def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migration], may_migrate: bool) -> None:
     [(found_id,)] = opened.execute("PRAGMA application_id")
     [(version,)] = opened.execute("PRAGMA user_version")
     [(tables,)] = opened.execute("SELECT count(*) FROM sqlite_master")
@@ -318,7 +328,7 @@ def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migra
         )
     if version == len(migrations):
         return
-    if opened.read_only:
+    if not may_migrate:
         raise SchemaError(
             f"{opened.path}: schema version {version} is older than this program's {len(migrations)}; "
             "open it once for writing to bring it up to date: `r4 up --only memory --db FILE` does"
@@ -342,6 +352,7 @@ def translated(path: Path) -> Iterator[None]:
 
 _ADVICE = (
     ("disk is full", "the disk is full; free space, nothing was stored"),
+    ("read-only file system", "the disk is read-only; mount it for writing, or give another path"),
     ("readonly", "the database is read-only; check the rights of the file and its folder"),
     ("locked", "the database is locked by another process; stop it or try again"),
     ("malformed", "the database is damaged; restore a snapshot, or save the rest with the sqlite3 command '.recover'"),

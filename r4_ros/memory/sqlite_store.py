@@ -12,5 +12,7 @@ from r4_ros.memory.sqlite_file import open_sqlite
 class SqliteStore(PeerStore):
     """A ``MemoryStore``. Opening it makes or migrates the file; raises StoreError, SchemaError."""
 
-    def __init__(self, path: str | Path, durability: str = "normal", read_only: bool = False) -> None:
-        super().__init__(open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only))
+    def __init__(
+        self, path: str | Path, durability: str = "normal", read_only: bool = False, beside: bool = False
+    ) -> None:
+        super().__init__(open_sqlite(path, APPLICATION_ID, MIGRATIONS, durability, read_only, beside=beside))

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from r4_ros.core.model import NS_PER_S
+
+KEPT_NS = 60 * NS_PER_S
+"""History of each agent that always stays while it writes: what is tracked now and frames that come late need it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dropped:

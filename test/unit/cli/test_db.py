@@ -68,12 +68,17 @@ def test_reindex_mends_an_index_that_lacks_rows(app: typer.Typer, memory_file: P
     assert CliRunner().invoke(app, ["db", "verify", "--db", str(memory_file)]).exit_code == 0
 
 
-def test_reindex_needs_a_database_that_nobody_writes(app: typer.Typer, memory_file: Path, tmp_path: Path) -> None:
+def test_reindex_needs_a_database_and_goes_on_beside_a_node(
+    app: typer.Typer, memory_file: Path, tmp_path: Path
+) -> None:
     missing = CliRunner().invoke(app, ["db", "reindex", "--db", str(tmp_path / "none.db")])
-    assert isinstance(missing.exception, StoreError)
-    with open_library(memory_file, MemoryConfig()):
-        busy = CliRunner().invoke(app, ["db", "reindex", "--db", str(memory_file)])
-    assert isinstance(busy.exception, StoreError)
+    assert isinstance(missing.exception, StoreError) and not (tmp_path / "none.db").exists()
+    with open_library(memory_file, MemoryConfig()) as library:
+        assert CliRunner().invoke(app, ["db", "reindex", "--db", str(memory_file)]).exit_code == 0
+        view = View(1.2, 0.9, 0.1, 10.0)
+        library.ingest(Frame("r1", "front", "w", 3, 0, 4 * S, "home", "map", "cam", Pose(), view))
+    found = json.loads(CliRunner().invoke(app, ["db", "verify", "--db", str(memory_file), "--json"]).stdout)
+    assert found["integrity"] == "ok"
 
 
 def test_verify_tells_sound_from_damaged(app: typer.Typer, memory_file: Path) -> None:

@@ -67,5 +67,10 @@ def test_a_memory_moves_to_a_server_and_is_looked_into_there(
     dump = tmp_path / "fleet.dump"
     r4("db", "backup", "--db", url, "--out", dump)
     assert dump.read_bytes().startswith(b"PGDMP")
+    with open_library(url, MemoryConfig()) as library:  # what the map server wrote a moment ago stays, and it goes on
+        assert "dropped 0 observations" in r4("db", "prune", "--db", url, "--observations-before", "0s")
+        r4("db", "reindex", "--db", url)
+        assert len(library.entries()) == 2
+        library.set_live(not library.live)
     r4("db", "prune", "--db", url, "--observations-before", "0s")
     assert json.loads(r4("db", "info", "--db", url, "--json"))["rows"]["entry"] == on_file["rows"]["entry"]

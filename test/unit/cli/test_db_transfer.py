@@ -17,6 +17,8 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, R4Error, StoreError, UnknownEntry
 from r4_ros.core.model import Box, Frame, Observation, Pose, View
 from r4_ros.memory.library import Library, open_library
+from r4_ros.memory.sqlite_file import SqliteFile
+from r4_ros.memory.store_upkeep import KEPT_NS
 
 S = 1_000_000_000
 
@@ -153,7 +155,7 @@ def test_what_writes_is_refused_while_a_node_runs(memory_file: Path, tmp_path: P
     stream = tmp_path / "s.jsonl"
     stream.write_text("")
     with open_library(memory_file, MemoryConfig()):
-        for command in (("prune", "--max-mb", 1), ("import", stream)):
+        for command in (("prune", "--forgotten-before", "1d"), ("import", stream)):
             with pytest.raises(R4Error, match="another process is writing"):
                 run(*command, "--db", memory_file)
 
@@ -234,3 +236,39 @@ def test_what_is_forgotten_can_be_erased(memory_file: Path) -> None:
     assert (told["entries"], told["observations"]) == (0, 0)
     with open_library(memory_file, MemoryConfig(), read_only=True) as library:
         assert library.entries() == [] and library.info()["rows"]["entry"] == 0  # type: ignore[index]
+
+
+def test_prune_beside_a_node_leaves_it_what_it_needs(memory_file: Path) -> None:
+    """What another process drops meanwhile is gone for the one that writes, too, and nothing else is."""
+    with open_library(memory_file, MemoryConfig(writer_silence_s=0.0)) as library:
+        for i in range(200, 500):
+            library.ingest(frame(i))
+        newest = library.newest_stamp()
+        kept, rows = known(library), library.info()["rows"]
+        options = ("prune", "--db", memory_file, "--observations-before", "1s", "--json")
+        planned = json.loads(run(*options, "--dry-run").stdout)
+        assert library.info()["rows"] == rows and list(memory_file.parent.glob("r4-prune*")) == []
+        done = json.loads(run(*options).stdout)
+        assert {**planned, "dry_run": False, "room_stays": done["room_stays"]} == done and done["room_stays"]
+        assert done["observations"] == 259 and done["before_ns"] <= newest - KEPT_NS, "its newest minute stays"
+        assert known(library) == kept
+        for i in (0, 100, 258, 259, 300, 499):
+            assert library.ingest(frame(i)).stored == 0, "what was dropped isn't new when it is sent again"
+        assert library.ingest(frame(500)).stored == 1
+        assert library.info()["rows"]["observation"] == 501 - 259  # type: ignore[index]
+        kept = known(library)
+    with open_library(memory_file, MemoryConfig()) as library:
+        assert known(library) == kept
+
+
+def test_prune_on_a_disk_without_room_for_a_copy_says_that_the_file_keeps_its_size(
+    memory_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: SqliteFile) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(SqliteFile, "vacuum", full)
+    shown = run("prune", "--db", memory_file, "--observations-before", "1s")
+    assert shown.exit_code == 0 and "dropped 19" in shown.stdout and "keeps its size: the disk is full" in shown.stderr
+    with open_library(memory_file, MemoryConfig(), read_only=True) as library:
+        assert library.info()["dropped"]["observations"] > 190  # type: ignore[index]
