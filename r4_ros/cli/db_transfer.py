@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,19 +89,58 @@ def import_(
     ] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Build a memory from JSON Lines as its node would; a bad line is refused and counted, the rest goes on."""
+    """Build a memory from JSON Lines as its node would; a bad line is refused and counted, the rest goes on.
+
+    Where a node runs on this file, it works the lines in itself, between what it is told.
+    """
+    from r4_ros.core.errors import InvalidArgument, StoreInUse
+    from r4_ros.memory.database_name import is_url
+
+    try:
+        done = _imported(source, db, strict, embedder)
+    except StoreInUse:
+        if is_url(db):
+            raise
+        if embedder != "auto":
+            raise InvalidArgument(
+                "the node that runs on this file has its own embedder: leave --embedder out"
+            ) from None
+        done = _handed_over(source, Path(db), strict)
+    _tell(done, db, as_json)
+    if done.refused and not done.frames + done.episodes + done.regions:
+        raise typer.Exit(1)
+
+
+def _imported(source: Path, db: str, strict: bool, embedder: str) -> Imported:
     from r4_ros.cli.embedding import embedder_for
     from r4_ros.core.config import MemoryConfig
     from r4_ros.memory.library import open_library
     from r4_ros.memory.transfer import Importer
 
     named = embedder_for(db, embedder)
-    with _reading(source) as lines, open_library(db, replace(MemoryConfig(), writer_silence_s=0.0)) as library:
+    with _reading(source) as lines, open_library(db, MemoryConfig()) as library:
         importer = Importer(library, lambda: named, exported_too=embedder not in ("auto", "none"))
-        done = importer.read(_with_progress(lines, "importing"), strict)
-    _tell(done, db, as_json)
-    if done.refused and not done.frames + done.episodes + done.regions:
-        raise typer.Exit(1)
+        return importer.read(_with_progress(lines, "importing"), strict)
+
+
+def _handed_over(source: Path, db: Path, strict: bool) -> Imported:
+    """Have the node that runs on the file work the stream in. Raises StoreInUse where it is no node."""
+    from r4_ros.core.errors import StoreInUse
+    from r4_ros.memory.handover import Handover
+    from r4_ros.memory.stores import open_store
+
+    def is_owned() -> bool:
+        try:
+            open_store(db).close()
+        except StoreInUse:
+            return True
+        return False
+
+    handover = Handover(db)
+    with _reading(source) as lines:
+        handover.give(lines, strict)
+    print(f"r4: another process has {db} open; a memory node works the stream in itself", file=sys.stderr)
+    return handover.result(is_owned)
 
 
 @contextmanager

@@ -268,6 +268,11 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
                 self._settle_views()
             return self._retention.drop()
 
+    def writer_ended(self, agent_id: str, camera: str, writer: str) -> None:
+        """Nothing more comes of this writer: another one may take over at once."""
+        with self._writing, self._lock:
+            self._sessions.writer_ended(agent_id, camera, writer)
+
     def used_bytes(self) -> int:
         """Size of the database without room that is free again; what ``history_mb`` is about."""
         return self._store.used_bytes()

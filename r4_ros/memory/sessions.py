@@ -145,6 +145,11 @@ class Sessions:
         """Forget who serves the cameras of an agent now: whoever comes next does."""
         self._alive = {key: held for key, held in self._alive.items() if key[0] != agent_id}
 
+    def writer_ended(self, agent_id: str, camera: str, writer: str) -> None:
+        """If this one serves the camera now, whoever comes next does."""
+        if self._alive.get((agent_id, camera), ("", 0.0))[0] == writer:
+            del self._alive[agent_id, camera]
+
     def agents(self) -> list[str]:
         """All agents that ever wrote, sorted."""
         return sorted(self._sessions)

@@ -14,6 +14,7 @@ from r4_ros.core.model import (
     CorrectionRecord,
     Embedding,
     Float32Array,
+    Frame,
     Interval,
     Observation,
     Pose,
@@ -29,6 +30,9 @@ from r4_ros.memory.codec import dump
 from r4_ros.memory.interchange import FORMAT, VERSION, Json
 from r4_ros.memory.library import Library
 from r4_ros.memory.store import KeptFrame, MemoryStore, StoredEpisode
+
+MOST_PROBLEMS = 1000
+"""Of so many lines it is kept what is wrong with them; of all, how many were refused."""
 
 
 def export_lines(store: MemoryStore) -> Iterator[str]:
@@ -118,7 +122,6 @@ class Imported:
 class Importer:
     """Works the lines of a stream into a memory, as its node would.
 
-    Open the library with ``writer_silence_s`` 0: a stream may hold frames of writers that took turns.
     ``embedder``: makes what gives labels and descriptions without a vector theirs (None: they stay without); used for
     a stream that r4 exported only if ``exported_too``, since that tells all vectors that there were.
     """
@@ -137,6 +140,7 @@ class Importer:
         self._vectors: dict[str, Embedding | None] = {}
         self._held: dict[tuple[str, str], Float32Array] = {}
         self._sequences: dict[tuple[str, str, str], int] = {}
+        self._writers: dict[tuple[str, str], str] = {}
         self._regions: dict[tuple[str, str], Region] = {(r.name, r.map_id): r for r in library.regions()}
         self.done = Imported()
         self._work: dict[str, Callable[[Json], None]] = {
@@ -158,18 +162,27 @@ class Importer:
         Raises InvalidArgument for the first bad line if ``strict``, and StoreError where nothing can be stored.
         """
         for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                self._line(line)
-            except StoreError:
-                raise
-            except R4Error as error:
-                problem = f"line {number}: {error}"
-                if strict:
-                    raise InvalidArgument(f"{problem}; what stood before it is stored") from error
-                self.done.refused += 1
+            self.take(number, line, strict)
+        return self.finish()
+
+    def take(self, number: int, line: str, strict: bool = False) -> None:
+        """Read one line, as ``read`` does; ``finish`` after the last."""
+        if not line.strip():
+            return
+        try:
+            self._line(line)
+        except StoreError:
+            raise
+        except R4Error as error:
+            problem = f"line {number}: {error}"
+            if strict:
+                raise InvalidArgument(f"{problem}; what stood before it is stored") from error
+            self.done.refused += 1
+            if len(self.done.problems) < MOST_PROBLEMS:
                 self.done.problems.append(problem)
+
+    def finish(self) -> Imported:
+        """What became of all lines that were taken."""
         self._library.set_regions(self._regions.values())
         return self.done
 
@@ -210,13 +223,21 @@ class Importer:
         if "sequence" not in values:
             frame = replace(frame, sequence=self._sequences.get(writer, 0) + 1)
         meant = replace(frame, observations=tuple(self._meant(o) for o in frame.observations))
+        self._take_turns(frame)
         receipt = self._library.ingest(meant)
         self._sequences[writer] = frame.sequence
+        self._writers[frame.agent_id, frame.camera] = frame.writer
         if frame.view.depth.size:
             self._held[frame.agent_id, frame.camera] = frame.view.depth
         self.done.frames += 1
         self.done.known += receipt.stored == 0 and bool(frame.observations)
         self.done.observations += receipt.stored
+
+    def _take_turns(self, frame: Frame) -> None:
+        """Whoever wrote before it in the stream has ended; nobody else has, who may be a robot that drives now."""
+        before = self._writers.get((frame.agent_id, frame.camera), frame.writer)
+        if before != frame.writer:
+            self._library.writer_ended(frame.agent_id, frame.camera, before)
 
     def _meant(self, o: Observation) -> Observation:
         """With the vectors of its texts, where they are known."""

@@ -29,6 +29,7 @@ from r4_ros.nodes.base import Job, run
 from r4_ros.nodes.convert_corrections import correction_from_request
 from r4_ros.nodes.convert_queries import fill_retrieval, query_from_request
 from r4_ros.nodes.diagnostics import Report
+from r4_ros.nodes.importing import Importing
 from r4_ros.nodes.intake import WAITING_FRAMES, Intake, net_change
 from r4_ros.nodes.markers import memory_markers
 from r4_ros.nodes.paths import ros_home, snapshot_path
@@ -46,7 +47,7 @@ CLOCKS_AGREE_NS = 3600 * NS_PER_S
 """Stamps farther from the node's clock are a recording's or a simulator's."""
 
 
-class MemoryNode(Aligning, Syncing):
+class MemoryNode(Aligning, Syncing, Importing):
     """Stores what the agents' cameras saw and answers retrievals. All writing happens on one thread."""
 
     def __init__(self, **node_options: Any) -> None:
@@ -70,10 +71,10 @@ class MemoryNode(Aligning, Syncing):
         config = self.config
         database = config.db if is_url(config.db) else ros_home(config.db)
         folder = database.parent if isinstance(database, Path) else ros_home("r4.db").parent
-        embedder = make_embedder(config.embedder)
-        if embedder is not None:
-            embedder.embed(["thing"])  # loads the model now, not with the first question
-        self._open = partial(open_library, database, config, embedder)
+        self._embedder = make_embedder(config.embedder)
+        if self._embedder is not None:
+            self._embedder.embed(["thing"])  # loads the model now, not with the first question
+        self._open = partial(open_library, database, config, self._embedder)
         self._library = self._open()
         if config.regions_file:
             self._library.set_regions(load_regions(Path(config.regions_file).expanduser()))
@@ -113,6 +114,7 @@ class MemoryNode(Aligning, Syncing):
         self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
         self._writer.offer(self._publish_entries)
         self.begin_syncing()
+        self.begin_importing()
 
     def _observation_topics(self) -> list[str]:
         return [f"{prefix}perception/observations" for _, prefix in self._served_agents()]

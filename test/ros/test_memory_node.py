@@ -25,7 +25,9 @@ from r4_ros.core import model as m
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import OutcomeCode
 from r4_ros.core.geometry import compose
+from r4_ros.memory.handover import Handover
 from r4_ros.memory.library import open_library
+from r4_ros.memory.transfer import export_lines
 from r4_ros.nodes import convert, qos
 from r4_ros.nodes.clients import RemoteMemory
 from r4_ros.nodes.convert_anchors import correction_to_msg
@@ -525,3 +527,21 @@ def test_many_robots_are_heard_in_turns_and_best_effort_publishers_are_named(
     assert not any("QoS" in problem for problem in node.report().problems)
     graph.node.create_publisher(msg.ObservationArray, "/robot0/perception/observations", qos.SENSOR)
     until(lambda: any("robot0/perception/observations offers" in problem for problem in node.report().problems))
+
+
+def test_a_stream_that_is_handed_over_is_worked_in_between_frames(
+    graph: Any, memory: MemoryNode, sender: Sender, until: Any, tmp_path: Path
+) -> None:
+    entries = graph.collect(msg.ObjectEntryArray, "memory/entries", qos.LATCHED)
+    sender.send(frame(1))
+    with open_library(tmp_path / "other.db", MemoryConfig()) as other:
+        for i in range(1, 6):
+            other.ingest(frame(i, "chair", agent="other"))
+        lines = [line + "\n" for line in export_lines(other._store)]
+    handover = Handover(tmp_path / "r4.db")
+    handover.give(lines, strict=False)
+    until(lambda: memory.counts["imports"] == 1)
+    done = handover.result(lambda: True)
+    assert (done.frames, done.observations, done.refused) == (5, 5, 0)
+    assert sender.send(frame(2))[0].outcome.code == 0
+    until(lambda: entries and {"cup", "chair"} <= {entry.label for entry in entries[-1].entries})
