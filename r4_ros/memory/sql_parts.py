@@ -24,6 +24,7 @@ from r4_ros.memory.codec import (
 )
 from r4_ros.memory.sql import Database, Row
 from r4_ros.memory.store import EntryChange
+from r4_ros.memory.tables import first_difference
 
 Part = Stay | Interval | Presence
 Parts = Sequence[Part]
@@ -109,16 +110,17 @@ class PartTables:
         for table in _TABLES:
             rows: list[Row] = []
             for change in changes:
-                after = _of(change.after.entry, table)[:-1]
-                before = () if change.before is None else _of(change.before.entry, table)[:-1]
-                if before != after:
-                    rows += self._differing(table, change.after.slot, before, after)
+                before = () if change.before is None else _of(change.before.entry, table)
+                rows += self._differing(table, change.after.slot, before, _of(change.after.entry, table))
             self._file.execute_many(_REPLACE[table], rows)
 
     def _differing(self, table: str, slot: int, before: Parts, after: Parts) -> list[Row]:
-        if len(before) > len(after):
-            self._file.execute(f"DELETE FROM {table} WHERE slot = ? AND n >= ?", (slot, len(after)))
-        return [(slot, n, *part_row(part)) for n, part in enumerate(after) if n >= len(before) or before[n] is not part]
+        kept, known = len(after) - 1, max(0, len(before) - 1)
+        if known > kept:
+            self._file.execute(f"DELETE FROM {table} WHERE slot = ? AND n >= ?", (slot, kept))
+        first = min(first_difference(before, after), known)
+        changed = (n for n in range(first, kept) if n >= known or before[n] is not after[n])
+        return [(slot, n, *part_row(after[n])) for n in changed]
 
     def read(self, slots: Sequence[int] | None) -> Groups:
         """All rows, or those of some slots, which may be none."""

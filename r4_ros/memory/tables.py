@@ -109,7 +109,7 @@ class PartTable(Table):
                 rows.append(last)
                 parts.append(new[-1])
             else:
-                first = _first_difference(old, new)
+                first = first_difference(old, new)
                 rows += self.assign(slot, len(new), first)
                 parts += new[first:]
         if added:
@@ -154,12 +154,19 @@ class PartTable(Table):
             self._counts = np.concatenate([self._counts, np.zeros(room, np.int32)])
 
 
-def _first_difference(old: tuple[object, ...], new: tuple[object, ...]) -> int:
-    """How many leading parts are equal."""
+def first_difference(old: Sequence[object], new: Sequence[object]) -> int:
+    """How many leading parts of two tuples are equal.
+
+    Compared by slices, not one by one: a thing in daily use has ten thousand sightings after some weeks, of which
+    mostly the last one differs.
+    """
     shared = min(len(old), len(new))
-    if old[:shared] == new[:shared]:
-        return shared
-    return next(i for i in range(shared) if old[i] != new[i])
+    end, step = shared, 1
+    while old[:end] != new[:end]:
+        end, step = max(0, end - step), 8 * step
+    while end < shared and old[end] == new[end]:
+        end += 1
+    return end
 
 
 class Codes:
