@@ -44,7 +44,7 @@ def export(
 
     store = open_store(db, read_only=True)
     try:
-        lines = _with_progress(export_lines(store), "exporting", sum(store.counts()[k] for k in ("frame", "anchor")))
+        lines = _with_progress(export_lines(store), "exporting")
         if str(out) == "-":
             _write(lines, sys.stdout)
             return
@@ -70,7 +70,7 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
             yield file
         part.replace(path)
     except OSError as error:
-        raise StoreError(f"{path}: can't be written ({error})") from error
+        raise StoreError(f"{path}: can't be written: free space, or give another place ({error.strerror})") from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -296,14 +296,14 @@ def stamp_of(text: str, newest_ns: int) -> int:
     return round(date.timestamp()) * 10**9
 
 
-def _with_progress(lines: Iterable[str], text: str, total: int | None = None) -> Iterator[str]:
+def _with_progress(lines: Iterable[str], text: str) -> Iterator[str]:
     """The lines, counted on stderr where somebody watches."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(text, total=total)
+        task = progress.add_task(text, total=None)
         for number, line in enumerate(lines, start=1):
             yield line
             if number % 100 == 0:

@@ -9,6 +9,7 @@ R4Error
 ├── FrameRefused          a frame that can't be trusted (has a countable reason)
 ├── StoreError            disk full, read-only, locked, damaged
 │   ├── StoreEmpty        there is no memory in this database yet
+│   ├── StoreFull         no room on the disk
 │   ├── StoreInUse        another process writes to this store
 │   ├── StoreOutdated     the store holds more than this process knows of
 │   └── SchemaError       the file is newer than this program, or not ours
@@ -116,6 +117,10 @@ class StoreError(R4Error):
     """The store can't be used: disk full, read-only, locked or damaged."""
 
     code = OutcomeCode.STORE_FAILED
+
+
+class StoreFull(StoreError):
+    """There is no room on the disk."""
 
 
 class StoreInUse(StoreError):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from r4_ros.core.errors import StoreError
+from r4_ros.core.errors import StoreFull
 from r4_ros.core.model import FOREVER
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.codec import unpack_pose
@@ -84,7 +84,7 @@ def prune(
     if found.observations + found.frames:
         try:
             file.vacuum()
-        except StoreError as error:  # a disk that is nearly full is why one prunes
+        except StoreFull as error:  # a disk that is nearly full is why one prunes
             return replace(found, room_stays=str(error))
     return found
 

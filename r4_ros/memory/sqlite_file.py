@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
-from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError, StoreInUse
+from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError, StoreFull, StoreInUse
 from r4_ros.memory.sql import Migration, Row
 
 WAL_LIMIT_BYTES = 64 << 20
@@ -147,15 +147,27 @@ class SqliteFile:
             return target.stat().st_size
 
     def problems(self) -> list[str]:
-        """What an integrity check finds; empty: the file is sound."""
+        """What an integrity check finds, the damaged tables first; empty: the file is sound."""
+        if found := self._checked(""):
+            with suppress(StoreError):
+                tables = [name for (name,) in self.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+                damaged = [name for name in tables if self._checked(name)]
+                return [f"table {name} or an index of it is damaged" for name in damaged] + found
+            return found
+        rows = self.execute("PRAGMA foreign_key_check")
+        return [f"table {row[0]} row {row[1]} refers to nothing" for row in rows]
+
+    def _checked(self, table: str) -> list[str]:
+        """What is wrong with a table and its indexes; without a name with the whole file."""
+        found = list[str]()
         try:
-            found = [str(row[0]) for row in self.execute("PRAGMA integrity_check(20)")]
-            found += [
-                f"table {row[0]} row {row[1]} refers to nothing" for row in self.execute("PRAGMA foreign_key_check")
-            ]
+            for (text,) in self.iterate(
+                f'PRAGMA integrity_check("{table}")' if table else "PRAGMA integrity_check(20)"
+            ):
+                found.append(text)
         except StoreError as error:
-            return [str(error)]
-        return [problem for problem in found if problem != "ok"]
+            found.append(str(error))
+        return [] if found == ["ok"] else found
 
     def size_bytes(self) -> int:
         """Size on disk with its write-ahead log."""
@@ -350,12 +362,16 @@ def translated(path: Path) -> Iterator[None]:
         raise _store_error(path, error) from error
 
 
+_DAMAGED = (
+    "the database is damaged: `r4 db verify` says where; restore a backup, or if `r4 db export` reads it, import that "
+    "into a new file, else save the rest with the sqlite3 command '.recover'"
+)
 _ADVICE = (
     ("disk is full", "the disk is full; free space, nothing was stored"),
     ("read-only file system", "the disk is read-only; mount it for writing, or give another path"),
     ("readonly", "the database is read-only; check the rights of the file and its folder"),
     ("locked", "the database is locked by another process; stop it or try again"),
-    ("malformed", "the database is damaged; restore a snapshot, or save the rest with the sqlite3 command '.recover'"),
+    ("malformed", _DAMAGED),
     ("not a database", "this is not an r4 database; give another file"),
     ("disk i/o", "the disk failed to read or write; check the disk and free space"),
     ("unable to open", "the file can't be opened; check the path and the rights"),
@@ -364,11 +380,12 @@ _ADVICE = (
     ("closed database", "the database was closed already"),
 )
 
+_KINDS = {"not a database": SchemaError, "disk is full": StoreFull, "no space left": StoreFull}
+
 
 def _store_error(path: Path, error: BaseException) -> StoreError:
     text = str(error)
     for sign, advice in _ADVICE:
         if sign in text.lower():
-            kind = SchemaError if sign == "not a database" else StoreError
-            return kind(f"{path}: {advice} ({text})")
+            return _KINDS.get(sign, StoreError)(f"{path}: {advice} ({text})")
     return StoreError(f"{path}: the database refused this ({text})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 from r4_ros.cli import db
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.errors import InvalidArgument, R4Error, StoreError, UnknownEntry
+from r4_ros.core.errors import InvalidArgument, R4Error, StoreError, StoreFull, UnknownEntry
 from r4_ros.core.model import Box, Frame, Observation, Pose, View
 from r4_ros.memory.library import Library, open_library
 from r4_ros.memory.sqlite_file import SqliteFile
@@ -265,10 +266,38 @@ def test_prune_on_a_disk_without_room_for_a_copy_says_that_the_file_keeps_its_si
     memory_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: SqliteFile) -> None:
-        raise StoreError("the disk is full")
+        raise StoreFull("the disk is full")
 
     monkeypatch.setattr(SqliteFile, "vacuum", full)
     shown = run("prune", "--db", memory_file, "--observations-before", "1s")
     assert shown.exit_code == 0 and "dropped 19" in shown.stdout and "keeps its size: the disk is full" in shown.stderr
     with open_library(memory_file, MemoryConfig(), read_only=True) as library:
         assert library.info()["dropped"]["observations"] > 190  # type: ignore[index]
+
+
+def test_wherever_a_page_is_damaged_it_is_told_and_what_can_be_read_makes_a_whole_memory(
+    memory_file: Path, tmp_path: Path
+) -> None:
+    with open_library(memory_file, MemoryConfig(), read_only=True) as library:
+        kept = [(entry.label, entry.count, entry.first_seen, entry.last_seen) for entry in library.entries()]
+    with sqlite3.connect(memory_file) as file:
+        places = file.execute("SELECT name, tbl_name, rootpage FROM sqlite_master WHERE rootpage > 0").fetchall()
+    file.close()
+    content, whole = memory_file.read_bytes(), list[str]()
+    for name, table, page in places:
+        damaged, out = tmp_path / f"{name}.db", tmp_path / f"{name}.jsonl"
+        damaged.write_bytes(content[: (page - 1) * 4096] + b"\x5a" * 300 + content[(page - 1) * 4096 + 300 :])
+        told = json.loads(run("verify", "--db", damaged, "--json").stdout)
+        assert told["integrity"] == "damaged", name
+        assert name == "meta" or told["problems"][0] == f"table {table} or an index of it is damaged"
+        try:
+            run("export", "--db", damaged, "--out", out)
+        except StoreError as error:
+            assert "restore a backup" in str(error)
+            continue
+        whole.append(name)
+        assert run("import", out, "--db", tmp_path / "new.db", "--embedder", "none").exit_code == 0
+        with open_library(tmp_path / "new.db", MemoryConfig(), read_only=True) as library:
+            assert [(e.label, e.count, e.first_seen, e.last_seen) for e in library.entries()] == kept, name
+        (tmp_path / "new.db").unlink()
+    assert {"sighting", "event", "event_stamp", "stay", "presence"} <= set(whole)

@@ -206,7 +206,7 @@ def test_a_damaged_file_is_refused_with_advice_and_left_as_it_is(tmp_path: Path,
     ):
         path = tmp_path / f"{name}.db"
         path.write_bytes(damaged)
-        with pytest.raises((StoreError, SchemaError), match=r"restore a snapshot|give another file"):
+        with pytest.raises((StoreError, SchemaError), match=r"restore a backup|give another file"):
             open_library(path, CONFIG)
         assert path.read_bytes() == damaged
 
