@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
-from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError, StoreFull, StoreInUse
+from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreFull, StoreInUse
 from r4_ros.memory.sql import Migration, Row
 
 WAL_LIMIT_BYTES = 64 << 20
@@ -340,6 +340,10 @@ def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migra
         )
     if version == len(migrations):
         return
+    if not may_migrate and not tables:
+        raise StoreEmpty(
+            f"{opened.path}: there is no memory in this file yet; a node, `r4 replay` or `r4 db import` makes one"
+        )
     if not may_migrate:
         raise SchemaError(
             f"{opened.path}: schema version {version} is older than this program's {len(migrations)}; "

@@ -98,3 +98,11 @@ def test_a_missing_file_is_told(app: typer.Typer, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["db", "info", "--db", str(tmp_path / "none.db")])
     assert isinstance(result.exception, StoreError) and "no such database" in str(result.exception)
     assert not (tmp_path / "none.db").exists()
+
+
+def test_an_empty_file_holds_no_memory_yet(app: typer.Typer, tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    for command in ("info", "verify"):
+        result = CliRunner().invoke(app, ["db", command, "--db", str(tmp_path / "empty.db")])
+        said = result.stdout + str(result.exception)
+        assert result.exit_code == 1 and "no memory in this file yet" in said

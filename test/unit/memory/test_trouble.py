@@ -220,7 +220,7 @@ def test_damage_while_it_runs_is_told_and_does_not_end_the_memory(tmp_path: Path
     with (tmp_path / "a.db").open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
-    with pytest.raises(StoreError, match=r"restore a snapshot"):
+    with pytest.raises(StoreError, match=r"restore a backup"):
         library.ingest(robot.frame(90, thing("kind 1", (2, -0.7, 0.5))))
     assert library.agents() == ["r1"] and library.newest_stamp() == 79 * 10**9
     library.close()
