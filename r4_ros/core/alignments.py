@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import compose, inverse, normalized
+from r4_ros.core.limits import check_place
 from r4_ros.core.values import Pose, Vec3
 
 
@@ -81,7 +81,6 @@ def checked(alignment: Alignment) -> Alignment:
     """The alignment with a unit quaternion. Raises InvalidArgument for names that are missing and impossible poses."""
     if not (alignment.agent_id and alignment.map_id and alignment.common_id):
         raise InvalidArgument("an alignment needs an agent, its map's id and the id of the map that it lies in")
-    if not all(map(math.isfinite, alignment.pose.position)):
-        raise InvalidArgument(f"alignment of '{alignment.map_id}': {alignment.pose.position} is no position")
+    check_place(alignment.pose.position, f"alignment of '{alignment.map_id}':")
     pose = Pose(alignment.pose.position, normalized(alignment.pose.orientation))
     return Alignment(alignment.agent_id, alignment.map_id, alignment.common_id, pose, alignment.frame)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from r4_ros.core.anchors import LONGEST_GAP_NS, Stamps, corrected
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import compose
+from r4_ros.core.limits import FARTHEST_M
 from r4_ros.core.model import Anchor, Pose
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.anchor_records import Passed
@@ -145,9 +146,9 @@ def checked_nodes(agent_id: str, stamps_ns: Sequence[int], poses: Sequence[Pose]
         problem = "several nodes have one stamp; each needs the stamp of its own image"
     fixed = PoseArray.of(poses)
     length = np.linalg.norm(fixed.orientations, axis=1)
-    sound = np.isfinite(fixed.positions).all(axis=1) & (np.abs(length - 1) < 1e-3)
+    sound = (np.abs(fixed.positions) < FARTHEST_M).all(axis=1) & (np.abs(length - 1) < 1e-3)
     if not problem and not sound.all():
-        problem = f"a pose is not finite or has no unit quaternion: {poses[int(np.argmin(sound))]}"
+        problem = f"a pose has no possible place or no unit quaternion: {poses[int(np.argmin(sound))]}"
     if problem:
         raise InvalidArgument(f"correction of agent '{agent_id}': {problem}")
     return np.array(stamps_ns, np.int64), fixed

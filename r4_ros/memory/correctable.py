@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from r4_ros.core.errors import InvalidArgument, StoreError
+from r4_ros.core.limits import check_place, check_words
 from r4_ros.core.model import MEMORY, CorrectionReceipt, CorrectionRecord, Entry, EntryCorrection, PlacedEntry, Receipt
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.divide import Divider
@@ -37,6 +38,9 @@ class Correctable:
         """
         if said.source == MEMORY:
             raise InvalidArgument(f"'{MEMORY}' is the source of what the memory finds out itself; give another one")
+        check_place(said.position, "the position")
+        check_words(said.label, "a name")
+        check_words(said.source, "a source")
         with self._writing, self._lock:
             self._refuse_if_read_only()
             return self._carry_out(self._corrector.prepare(said, stamp_ns, self._revision + 1))

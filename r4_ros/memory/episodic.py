@@ -9,6 +9,7 @@ import numpy as np
 
 from r4_ros.core.errors import InvalidArgument, UnknownEntry
 from r4_ros.core.geometry import compose, inverse
+from r4_ros.core.limits import check_place, check_words
 from r4_ros.core.model import (
     FOREVER,
     NS_PER_S,
@@ -56,6 +57,8 @@ class Episodic(Correctable):
         """
         if not episode.text.strip() or episode.interval.end <= episode.interval.start:
             raise InvalidArgument("an episode needs a text and an interval that ends after it starts")
+        check_place(episode.place, "the episode's place")
+        check_words(" ".join((episode.text, *episode.participants)), "an episode")
         with self._writing, self._lock:
             self._refuse_if_read_only()
             check_ties(episode, self._index.slots)

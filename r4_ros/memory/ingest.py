@@ -12,6 +12,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.geometry import compose
 from r4_ros.core.intervals import nanoseconds
+from r4_ros.core.limits import is_place, is_pose
 from r4_ros.core.model import Frame, Observation, Pose, Vec3, View, Visibility, observation_id
 from r4_ros.memory import happenings, observe, presence
 from r4_ros.memory.absences import FoundAbsent
@@ -279,10 +280,10 @@ def check(frame: Frame) -> None:
     if frame.sensor_in_odom is not None:
         poses.append(frame.sensor_in_odom)
     for pose in poses:
-        if not all(map(math.isfinite, pose.position)) or not abs(math.hypot(*pose.orientation) - 1) < 1e-3:
-            problem = f"a pose is not finite or has no unit quaternion: {pose}"
+        if not is_pose(pose):
+            problem = f"a pose has no possible place or no unit quaternion: {pose}"
     for o in frame.observations:
-        if not all(math.isfinite(e) and e >= 0 for e in o.box.extent):
+        if not is_place(o.box.extent) or min(o.box.extent) < 0:
             problem = f"observation {o.index} has an impossible extent: {o.box.extent}"
         if not math.isfinite(o.confidence) or not all(map(math.isfinite, o.position_covariance)):
             problem = f"observation {o.index} has a confidence or covariance that is not finite"

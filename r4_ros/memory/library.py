@@ -12,6 +12,7 @@ from pathlib import Path
 from r4_ros.core.alignments import Alignments
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.limits import check_place
 from r4_ros.core.model import (
     Correction,
     Entry,
@@ -341,6 +342,8 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         for region in new:
             if not region.name or len(region.polygon) < 3 or region.z_max <= region.z_min:
                 raise InvalidArgument(f"region '{region.name}' needs a name, 3 corners and z_min below z_max")
+            for x, y in region.polygon:
+                check_place((x, y, 0.0), f"region '{region.name}': the corner")
         with self._writing, self._lock:
             if new == self._regions:
                 return

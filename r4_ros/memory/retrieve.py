@@ -30,6 +30,7 @@ from r4_ros.core.model import (
 from r4_ros.core.ports import Embedder
 from r4_ros.memory import views
 from r4_ros.memory.boxes import Boxes
+from r4_ros.memory.constraints import check_numbers
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.episodes import EpisodeBook
 from r4_ros.memory.evidence import EvidenceMaker
@@ -277,6 +278,7 @@ class Retriever:
 
     def _order_from(self, query: Query, found: Candidates, scene: Scene) -> list[FloatArray]:
         reference = query.order_from or SpatialConstraint("within", Reference.EGO)
+        check_numbers(reference)
         places = self._spatial.places(reference, scene)
         if not places:
             return []

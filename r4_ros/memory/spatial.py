@@ -28,7 +28,7 @@ from r4_ros.core.model import (
     SpatialConstraint,
     TrailPoint,
 )
-from r4_ros.memory import areas, relations, views
+from r4_ros.memory import areas, constraints, relations, views
 from r4_ros.memory.boxes import Boxes, gaps, observer_box, pairs_within, point_box
 from r4_ros.memory.index import Index, Mask, Slots
 from r4_ros.memory.moments import TemporalKey
@@ -119,7 +119,7 @@ class SpatialKey:
         ``maps``: codes of the maps that they are on, where they aren't entries (then their slots are -1).
         Raises InvalidArgument for an unknown relation, UnknownEntry for an unknown region.
         """
-        check(constraint)
+        constraints.check(constraint)
         maps = self._index.entries["common"][slots] if maps is None else maps
         places = self.places(constraint, scene)
         reach = relations.REACH_M.get(constraint.relation)
@@ -189,7 +189,7 @@ class SpatialKey:
 
     def bounds(self, constraint: SpatialConstraint, scene: Scene) -> Bounds | None:
         """Where in the map the things are that satisfy a constraint; None: it may be anywhere."""
-        check(constraint)
+        constraints.check(constraint)
         if constraint.negate:
             return None
         places = self.places(constraint, scene)
@@ -347,22 +347,6 @@ class SpatialKey:
         return [
             Place(boxes.one(i), self._index.maps.texts[maps[i]], int(slot)) for i, slot in enumerate(slots.tolist())
         ]
-
-
-def check(constraint: SpatialConstraint) -> None:
-    """Raise InvalidArgument for an unknown relation, or one that lacks what it refers to."""
-    relations.check_relation(constraint.relation)
-    relation, kind = constraint.relation, constraint.reference
-    if relation in views.FROM_A_POSE and kind not in (Reference.EGO, Reference.POSE):
-        raise InvalidArgument(f"'{relation}' is seen from a pose: REFERENCE_EGO or REFERENCE_POSE")
-    if relation in ("in_view", "in_cone") and not 0 < constraint.horizontal_fov <= 2 * math.pi:
-        raise InvalidArgument(f"'{relation}' needs a horizontal field of view, rad, not {constraint.horizontal_fov:g}")
-    if relation == "in_view" and not 0 < constraint.vertical_fov <= 2 * math.pi:
-        raise InvalidArgument(f"'in_view' needs a vertical field of view, rad, not {constraint.vertical_fov:g}")
-    if kind is Reference.BOX and min(constraint.extent) <= 0:
-        raise InvalidArgument("a box needs its full size along its three axes, above 0 m")
-    if kind is Reference.POLYGON and (len(constraint.polygon) < 3 or constraint.z_max <= constraint.z_min):
-        raise InvalidArgument("a polygon needs 3 corners, and z_min below z_max")
 
 
 def _reach(constraint: SpatialConstraint, place: Place) -> tuple[float, float]:

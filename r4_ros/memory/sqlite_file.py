@@ -141,9 +141,11 @@ class SqliteFile:
                 with self._lock:
                     self._connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
+                copy.close()
+                part.replace(target)
             finally:
                 copy.close()
-            part.replace(target)
+                part.unlink(missing_ok=True)
             return target.stat().st_size
 
     def problems(self) -> list[str]:

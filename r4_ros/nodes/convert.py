@@ -200,7 +200,8 @@ def enum_from_msg(kind: Any, value: int, name: str) -> Any:
     try:
         return kind(value)
     except ValueError as error:
-        raise InvalidArgument(f"{name} = {value} is not a known constant") from error
+        known = ", ".join(f"{member.name} = {int(member)}" for member in kind)
+        raise InvalidArgument(f"{name} = {value} is not a known constant: {known}") from error
 
 
 def frame_to_msg(frame: Frame) -> msg.ObservationArray:

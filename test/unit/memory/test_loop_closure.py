@@ -173,7 +173,7 @@ def test_what_is_no_path_is_refused_and_changes_nothing(memory: Any, robot: Any,
         ([], [], "needs both"),
         ([11 * S], [Pose(), Pose()], "needs both"),
         ([11 * S, 11 * S], [Pose(), Pose()], "one stamp"),
-        ([11 * S], [Pose((math.nan, 0, 0))], "not finite"),
+        ([11 * S], [Pose((math.nan, 0, 0))], "no possible place"),
         ([11 * S], [Pose((0, 0, 0), (0, 0, 0, 0))], "unit quaternion"),
         ([900 * S], [Pose()], "none of the 1 nodes"),
     ):
