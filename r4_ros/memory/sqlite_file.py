@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
-from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreFull, StoreInUse
+from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreInUse
 from r4_ros.memory.sql import Migration, Row
+from r4_ros.memory.sqlite_advice import store_error
 
 WAL_LIMIT_BYTES = 64 << 20
 """A longer write-ahead log is cut to nothing."""
@@ -40,6 +41,8 @@ class SqliteFile:
         self.read_only = read_only
         self._connection = connection
         self._lock_file = lock_file
+        self._files = () if read_only else (path, path.with_name(path.name + "-wal"))
+        self._inodes: list[int] = []
         self._lock = threading.RLock()
         self._depth = 0
         self._checkpoints = None if read_only else _Checkpoints(path)
@@ -50,7 +53,7 @@ class SqliteFile:
             with self._lock:
                 return self._connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
-            raise _store_error(self.path, error) from error
+            raise store_error(self.path, error) from error
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run one statement for each row; inside a transaction. Raises StoreError."""
@@ -60,7 +63,7 @@ class SqliteFile:
             with self._lock:
                 self._connection.executemany(sql, rows)
         except sqlite3.Error as error:
-            raise _store_error(self.path, error) from error
+            raise store_error(self.path, error) from error
 
     def iterate(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """The rows of one statement in portions, for tables that are too large for a list."""
@@ -81,6 +84,8 @@ class SqliteFile:
                 self._connection.execute("BEGIN IMMEDIATE")
             self._depth += 1
             try:
+                if self._depth == 1:
+                    self._refuse_if_removed()
                 yield
                 if self._depth == 1:
                     self._connection.execute("COMMIT")
@@ -93,6 +98,18 @@ class SqliteFile:
                 raise
             finally:
                 self._depth -= 1
+
+    def _refuse_if_removed(self) -> None:
+        """Raise StoreError where the file isn't there any more: SQLite would go on writing to what nobody can open."""
+        with suppress(FileNotFoundError):
+            inodes = [file.stat().st_ino for file in self._files]
+            self._inodes = self._inodes or inodes
+            if inodes == self._inodes:
+                return
+        raise StoreError(
+            f"{self.path}: the file or its -wal was deleted, moved or replaced while it was open, so nothing more is "
+            "stored; save what is still known by the service memory/snapshot, put a file back, and start again"
+        )
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -327,7 +344,7 @@ def _connect(path: Path, read_only: bool, busy_timeout_s: float) -> sqlite3.Conn
                 connection.close()
             error = failure
     assert error is not None
-    raise _store_error(path, error) from error
+    raise store_error(path, error) from error
 
 
 def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migration], may_migrate: bool) -> None:
@@ -365,33 +382,4 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise _store_error(path, error) from error
-
-
-_DAMAGED = (
-    "the database is damaged: `r4 db verify` says where; restore a backup, or if `r4 db export` reads it, import that "
-    "into a new file, else save the rest with the sqlite3 command '.recover'"
-)
-_ADVICE = (
-    ("disk is full", "the disk is full; free space, nothing was stored"),
-    ("read-only file system", "the disk is read-only; mount it for writing, or give another path"),
-    ("readonly", "the database is read-only; check the rights of the file and its folder"),
-    ("locked", "the database is locked by another process; stop it or try again"),
-    ("malformed", _DAMAGED),
-    ("not a database", "this is not an r4 database; give another file"),
-    ("disk i/o", "the disk failed to read or write; check the disk and free space"),
-    ("unable to open", "the file can't be opened; check the path and the rights"),
-    ("no space left", "the disk is full; free space, nothing was stored"),
-    ("permission denied", "no permission; check the rights of the file and its folder"),
-    ("closed database", "the database was closed already"),
-)
-
-_KINDS = {"not a database": SchemaError, "disk is full": StoreFull, "no space left": StoreFull}
-
-
-def _store_error(path: Path, error: BaseException) -> StoreError:
-    text = str(error)
-    for sign, advice in _ADVICE:
-        if sign in text.lower():
-            return _KINDS.get(sign, StoreError)(f"{path}: {advice} ({text})")
-    return StoreError(f"{path}: the database refused this ({text})")
+        raise store_error(path, error) from error

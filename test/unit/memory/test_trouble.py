@@ -224,3 +224,38 @@ def test_damage_while_it_runs_is_told_and_does_not_end_the_memory(tmp_path: Path
         library.ingest(robot.frame(90, thing("kind 1", (2, -0.7, 0.5))))
     assert library.agents() == ["r1"] and library.newest_stamp() == 79 * 10**9
     library.close()
+
+
+def moved_back(files: list[Path], away: Path) -> None:
+    for file in files:
+        (away / file.name).rename(file)
+
+
+@pytest.mark.parametrize("what", ["all", "file", "log", "replaced"])
+def test_a_file_that_is_taken_away_while_it_is_open_acknowledges_nothing(
+    tmp_path: Path, make_robot: Any, thing: Any, what: str
+) -> None:
+    """SQLite writes on to files that nobody can open any more: what was acknowledged would end with the process."""
+    robot, away = make_robot(), tmp_path / "away"
+    away.mkdir()
+    library = open_library(tmp_path / "a.db", CONFIG)
+    known(library, robot, thing)
+    before = content(library)
+    files = [tmp_path / f"a.db{ending}" for ending in {"file": ("",), "log": ("-wal",)}.get(what, ("", "-wal"))]
+    for file in files:
+        file.rename(away / file.name)
+        if what == "replaced":
+            file.touch()
+    for _ in range(2):
+        with pytest.raises(StoreError, match="deleted, moved or replaced while it was open"):
+            library.ingest(robot.frame(90, thing("kind 1", (2, -0.7, 0.5))))
+    assert content(library) == before and library.retrieve(Query()).entries
+    assert library.snapshot(tmp_path / "saved.db") > 0
+    with open_library(tmp_path / "saved.db", CONFIG, read_only=True) as saved:
+        assert saved.entries() == before[0]
+    moved_back(files, away)
+    assert library.ingest(robot.frame(90, thing("kind 1", (2, -0.7, 0.5)))).stored == 1, "it is there again"
+    library.close()
+    with open_library(tmp_path / "a.db", CONFIG, read_only=True) as again:
+        assert len(again.entries()) == len(before[0])
+        assert again.newest_stamp() == 90 * 10**9
