@@ -40,14 +40,19 @@ class Heeding(Correctable):
             self._said.hide_too(frozenset())  # so that what is only hidden by now can be spoken of
             try:
                 holding = {self.mark(record) for record, undone_ns in words.said if not undone_ns}
+                copies = self._copies()
                 for record, undone_ns in reversed(words.said):
-                    for copy in self._copies(record) if undone_ns and self.mark(record) not in holding else ():
-                        self._take_back(copy.correction_id, undone_ns, copy.correction.source)
+                    mark = self.mark(record)
+                    for number, source in copies.get(mark, ()) if undone_ns and mark not in holding else ():
+                        if self._take_back(number, undone_ns, source):
+                            copies = self._copies()
                 for number in sorted(words.unsaid, reverse=True):
                     self._take_back(number, words.unsaid[number], MAP_SERVER)
+                copies = self._copies()
                 for record, undone_ns in words.said:
-                    if not undone_ns and not self._copies(record) and not self._is_older(record):
+                    if not undone_ns and self.mark(record) not in copies and not self._is_older(record):
                         self._copy(record)
+                        copies = self._copies()
             finally:
                 self._said.hide_too(hidden)
             return self.correction_count - made
@@ -63,9 +68,12 @@ class Heeding(Correctable):
         ids = [index.ids[index.slots[i]] if i in index.slots else i for i in (said.entry_id, said.other_id)]
         return json.dumps([record.stamp_ns, int(said.kind), *ids, said.label, said.at_ns])
 
-    def _copies(self, record: CorrectionRecord) -> list[CorrectionRecord]:
-        mark = self.mark(record)
-        return [r for r in self._corrector.records if is_from_server(r) and self.mark(r) == mark]
+    def _copies(self) -> dict[str, list[tuple[int, str]]]:
+        """Number and source of what came down, by its mark as of now: it changes with what is merged and parted."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for r in filter(is_from_server, self._corrector.records):
+            found.setdefault(self.mark(r), []).append((r.correction_id, r.correction.source))
+        return found
 
     def _copy(self, record: CorrectionRecord) -> None:
         said = record.correction
@@ -82,10 +90,12 @@ class Heeding(Correctable):
         same = (r for r in self._corrector.records if r.correction.kind is kind and not r.undone_by)
         return any(r.stamp_ns > record.stamp_ns and not is_from_server(r) and ids & set(r.entries) for r in same)
 
-    def _take_back(self, number: int, stamp_ns: int, source: str) -> None:
-        if 0 < number <= self.correction_count and not self._corrector.records[number - 1].undone_by:
+    def _take_back(self, number: int, stamp_ns: int, source: str) -> bool:
+        made = self.correction_count
+        if 0 < number <= made and not self._corrector.records[number - 1].undone_by:
             with suppress(InvalidArgument):  # somebody here built on it
                 self.correct(EntryCorrection(CorrectionKind.UNDO, correction_id=number, source=source), stamp_ns)
+        return self.correction_count > made
 
     def correct_beneath(self, said: EntryCorrection, stamp_ns: int) -> int:
         """Take a person's word that was said earlier than what may hold already; gives its number.

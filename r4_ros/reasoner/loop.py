@@ -80,15 +80,13 @@ def solve(
     eyes: Eyes | None = None,
 ) -> tuple[Draft, Form | None, list[TraceStep]]:
     """The draft of an answer, its form, and the trace. Raises what the memory raises, except for the deadline."""
-    rounds = max(1, question.max_rounds or config.max_rounds)
-    deadline = time.monotonic() + (question.deadline_s if question.deadline_s > 0 else config.deadline_s)
     run = Run(
         memory,
         question,
         ego_agent=question.ego_agent or config.agent_id,
         zone=wording.zone_of(question.timezone),
-        max_rounds=rounds,
-        deadline=deadline,
+        max_rounds=max(1, question.max_rounds or config.max_rounds),
+        deadline=time.monotonic() + (question.deadline_s if question.deadline_s > 0 else config.deadline_s),
         stale_s=config.stale_s,
         experience=config.experience,
         gate=config.gate,
@@ -99,10 +97,20 @@ def solve(
         relax_order=tuple(config.relax_order),
         unanswered_trigger=config.unanswered_trigger,
     )
+    draft, plan = _drafted(run, planner)
+    form = plan.form if plan is not None else None
+    draft = _qualified(run, draft, plan)
+    draft = disagreement.told(disagreement.without_metres(draft, form), question.text, form, run.now_ns, run.zone)
+    run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
+    return draft, form, run.trace
+
+
+def _drafted(run: Run, planner: Planner) -> tuple[Draft, Plan | None]:
+    """The answer by the planner's plan, or why there is none."""
     plan: Plan | None = None
     try:
         started = time.monotonic()
-        planned = planner.plan(question.text, PLANNING * (deadline - started))
+        planned = planner.plan(run.question.text, PLANNING * (run.deadline - started))
         plan = planned.plan
         for note in planned.notes:
             run.note("planner", note)
@@ -120,17 +128,19 @@ def solve(
         draft = _no_region(run, unknown_region)
     except UnsupportedQuestion as error:
         draft = _unsupported(str(error), plan)
+    return draft, plan
+
+
+def _qualified(run: Run, draft: Draft, plan: Plan | None) -> Draft:
+    """What else must be said of the question: its language, what was guessed of it, what of it is open."""
     if draft.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_SEEN) and not draft.evidence:
-        draft = draft if parse.is_english(question.text) else unsupported("I understand questions in English only.")
+        draft = draft if parse.is_english(run.question.text) else unsupported("I understand questions in English only.")
     if run.guessed and draft.verdict is Verdict.ANSWERED:
         text = f"What may serve for that, by what things are usually for: {draft.text}"
         draft = replace(draft, text=text, verdict=Verdict.AMBIGUOUS, confidence=draft.confidence / 2)
     if plan is not None and plan.rest and draft.verdict is not Verdict.UNSUPPORTED:
         draft = replace(draft, text=f"{draft.text} That is of the first question only; ask '{plan.rest}' by itself.")
-    form = plan.form if plan is not None else None
-    draft = disagreement.told(disagreement.without_metres(draft, form), question.text, form, run.now_ns, run.zone)
-    run.note("answer", f"{draft.verdict.value}: {draft.text}", len(draft.evidence))
-    return draft, form, run.trace
+    return draft
 
 
 def _answer_checked(run: Run, plan: Plan) -> Draft:
