@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.model import FOREVER, FloatArray, Share
-from r4_ros.memory.cosines import HalfArray
+from r4_ros.memory.byte_copies import HalfArray
 
 Numbers = npt.NDArray[np.int64]
 NO_VECTOR = -1

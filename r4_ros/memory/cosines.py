@@ -1,10 +1,9 @@
-"""Unit vectors and their cosines with a query, exact: few rows directly, many through a copy in bytes first.
+"""Unit vectors and their cosines with a query, exact: few rows directly, many through copies in bytes first.
 
-The only module that imports faiss. Elements are kept in float16, as the store has them, and widened in the processor's
-cache when they are scored, which is quicker than reading twice the bytes. A copy of every vector in one byte a
-dimension is quicker to read still. How far rounding can shift a distance or a cosine is known, so the copy only decides
-what need not be looked at: what it leaves is scored from the vectors themselves, and no row that belongs to the result
-can be missing.
+Elements are kept in float16, as the store has them, and widened in the processor's cache when they are scored, which is
+quicker than reading twice the bytes. Copies in bytes are quicker to read still. How far they can be wrong is known, so
+they only decide what need not be looked at: what they leave is scored from the vectors themselves, and no row that
+belongs to the result can be missing.
 """
 
 from __future__ import annotations
@@ -12,23 +11,21 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.model import Float32Array
-
-Rows = npt.NDArray[np.int64]
-HalfArray = npt.NDArray[np.float16]
+from r4_ros.memory.byte_copies import ByteCopy, HalfArray, Rows, copies_of, singles
 
 BYTES_FROM = 32_768
-"""With fewer rows there is no copy in bytes: reading the vectors is quick enough."""
+"""With fewer rows there are no copies in bytes: reading the vectors is quick enough."""
 _DIRECT = 8192
 """So many rows are scored one by one."""
 _SHARE_TO_SCAN = 6
 """From this share of all rows on (one in ...), all are scanned."""
+_ENOUGH = 512
+"""So few aren't looked at by their copies first."""
 _FIRST, _MOST = 1024, 16_384
 _SAMPLE = 2048
 """So many rows tell about how many of all are near to a vector."""
@@ -36,11 +33,7 @@ _ROUGH = 1e-4
 """A product of many rows with several vectors may differ from those one by one by less than this."""
 _KEPT_ROWS, _KEPT, _HIT_BYTES = 2_000_000, 4096, 12
 """So many rows, of so many vectors, are remembered with their cosines, in so many bytes each."""
-_HEADROOM = 1.25
-"""Later vectors may have larger elements than the first ones."""
 _CHUNK, _AT_ONCE = 512, 16
-_HALF_BITS = np.int32(0x8FFFE000 - 2**32)
-_HALF_SCALE = np.float32(2.0**112)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +70,7 @@ class UnitVectors:
     def __init__(self, dimension: int) -> None:
         self._matrix: HalfArray = np.empty((16, dimension), np.float16)
         self._rows = 0
-        self._bytes: _Bytes | None = None
+        self._copies: list[ByteCopy] = []
         self._known: OrderedDict[tuple[bytes, float], _Hits] = OrderedDict()
         self._known_rows = 0
 
@@ -85,7 +78,7 @@ class UnitVectors:
         return self._rows
 
     def __getitem__(self, row: int) -> Float32Array:
-        return _singles(self._matrix[row])
+        return singles(self._matrix[row])
 
     def reserve(self, count: int) -> None:
         """Make room for so many rows in all."""
@@ -103,10 +96,10 @@ class UnitVectors:
             self.reserve(max(rows, 2 * len(self._matrix)))
             self._rows = rows
         self._matrix[first : self._rows] = vectors
-        if self._bytes is not None:
-            self._bytes.append(self._matrix[first : self._rows])
-        elif self._rows >= BYTES_FROM:
-            self._bytes = _Bytes(self._matrix[: self._rows])
+        for copy in self._copies:
+            copy.append(self._matrix[first : self._rows])
+        if not self._copies and self._rows >= BYTES_FROM:
+            self._copies = copies_of(self._matrix[: self._rows])
 
     def dots(self, vector: Float32Array, rows: Rows) -> Float32Array:
         """Cosine of the vector with each of the rows; whichever are asked for together, each one's is the same."""
@@ -118,7 +111,7 @@ class UnitVectors:
         if missing := -count % _AT_ONCE:
             rows = np.concatenate([rows, np.zeros(missing, np.int64)])  # a product's last rows round otherwise
         if len(vectors) == 1 and len(rows) <= _CHUNK:
-            return np.asarray(np.dot(_singles(self._matrix[rows]), vectors[0])[None, :count])
+            return np.asarray(np.dot(singles(np.take(self._matrix, rows, axis=0)), vectors[0])[None, :count])
         cosines = np.empty((len(vectors), len(rows)), np.float32)
         for first, some in self._widened(rows):
             for vector, its in zip(vectors, cosines, strict=True):
@@ -128,15 +121,24 @@ class UnitVectors:
     def _widened(self, rows: Rows) -> Iterator[tuple[int, Float32Array]]:
         """The vectors of rows, some hundreds at a time, each time in the same memory; and how many came before."""
         halves = np.empty((min(_CHUNK, len(rows)), self._matrix.shape[1]), np.float16)
-        singles = np.empty(halves.shape, np.float32)
+        wide = np.empty(halves.shape, np.float32)
         for first in range(0, len(rows), _CHUNK):
             n = len(some := rows[first : first + _CHUNK])
             np.take(self._matrix, some, axis=0, out=halves[:n], mode="clip")  # that mode writes straight into ``out``
-            yield first, _singles(halves[:n], singles[:n])
+            yield first, singles(halves[:n], wide[:n])
 
-    def roughly(self, vector: Float32Array, rows: Rows) -> tuple[Float32Array, float]:
-        """About the cosine of the vector with each of the rows, and by how much those may be wrong at most."""
-        return (self.dots(vector, rows), 0.0) if self._bytes is None else self._bytes.dots(vector, rows)
+    @property
+    def are_sketched(self) -> bool:
+        """Whether there are sketches of the rows."""
+        return len(self._copies) > 1
+
+    def roughly(self, vector: Float32Array, rows: Rows, sketched: bool = False) -> tuple[Float32Array, float]:
+        """About the cosine of the vector with each of the rows, and by how much those may be wrong at most.
+
+        ``sketched``: by the sketches, and by how much they may be too small; they may be too large by any amount.
+        """
+        copies = self._copies[:1] if sketched else self._copies[-1:]
+        return copies[0].dots(vector, rows) if copies else (self.dots(vector, rows), 0.0)
 
     def best_dots(self, vectors: Float32Array, rows: Rows) -> Float32Array:
         """Each row's best cosine with any of the vectors [n, d]."""
@@ -195,7 +197,7 @@ class UnitVectors:
 
     def _scan_from(self, first: int, vectors: Float32Array, threshold: float) -> list[tuple[Rows, Float32Array]]:
         """For each of the vectors the rows from one on that are that near to it, ascending, with their cosines."""
-        few = self._bytes is not None and first == 0
+        few = bool(self._copies) and first == 0
         shares = self._shares(vectors, threshold) if few else np.ones(len(vectors))
         found: list[tuple[Rows, Float32Array] | None] = [
             self._by_copy(vector, threshold, share * self._rows) if few else None
@@ -209,14 +211,13 @@ class UnitVectors:
         return [its for its in found if its is not None]
 
     def _by_copy(self, vector: Float32Array, threshold: float, about: float) -> tuple[Rows, Float32Array] | None:
-        """The rows that near, of which there are about so many, by the copy in bytes; None where that is no quicker."""
-        assert self._bytes is not None
+        """The rows that near, of which there are about so many, by the whole copy; None where that is no quicker."""
         tried = _FIRST
         while tried < 2 * about:
             tried *= 4
         while tried <= min(_MOST // 4, self._rows):
-            rows, farthest = self._bytes.nearest(vector, tried)
-            if self._bytes.excludes(vector, threshold, farthest):
+            rows, farthest = self._copies[-1].nearest(vector, tried)
+            if farthest >= self._copies[-1].reach(vector, threshold):
                 rows = np.sort(rows)
                 cosines = self.dots(vector, rows)
                 return rows[cosines >= threshold], cosines[cosines >= threshold]
@@ -242,116 +243,42 @@ class UnitVectors:
 
         Ties by row.
         """
-        every = np.arange(self._rows) if rows is None else rows
-        if self._bytes is None or len(every) <= _DIRECT:
-            return best(every, self.dots(vector, every), count)
-        if len(every) > self._rows // _SHARE_TO_SCAN:
-            found = self._scanned(self._bytes, vector, count, rows)
-            if found is not None:
-                return found
-        rough, shift = self._bytes.dots(vector, every)
-        count = min(count, len(every))
-        least = np.partition(rough, len(rough) - count)[len(rough) - count] - 2 * shift
-        every = every[rough >= least]
-        return best(every, self.dots(vector, every), count)
+        size = self._rows if rows is None else len(rows)
+        if size > max(_DIRECT, self._rows // _SHARE_TO_SCAN):
+            for copy in self._copies:
+                found = self._scanned(copy, vector, count, rows)
+                if found is not None:
+                    return found
+        return self._best(vector, count, np.arange(self._rows) if rows is None else rows)
+
+    def _best(self, vector: Float32Array, count: int, rows: Rows) -> tuple[Rows, Float32Array]:
+        """The nearest of some rows, by rough cosines first."""
+        if self._copies and len(rows) > max(_ENOUGH, count):
+            rough, wrong = self._copies[-1].dots(vector, rows)
+            rows = rows[rough >= np.partition(rough, -count)[-count] - 2 * wrong]
+        return best(rows, self.dots(vector, rows), count)
 
     def _scanned(
-        self, copy: _Bytes, vector: Float32Array, count: int, rows: Rows | None
+        self, copy: ByteCopy, vector: Float32Array, count: int, rows: Rows | None
     ) -> tuple[Rows, Float32Array] | None:
         """The nearest of many rows, by a scan of all; None where that proves nothing."""
         allowed = None
         if rows is not None:
             allowed = np.zeros(self._rows, np.bool_)
             allowed[rows] = True
-        tried = max(_FIRST, 8 * count)
+        tried = max(3 * _FIRST, 8 * count)
         while tried <= min(_MOST, self._rows):
             found, farthest = copy.nearest(vector, tried)
-            found = found if allowed is None else found[allowed[found]]
-            found, cosines = best(found, self.dots(vector, found), count)
-            if len(found) == count and copy.excludes(vector, float(cosines[-1]), farthest):
+            found, cosines = self._best(vector, count, found if allowed is None else found[allowed[found]])
+            if len(found) == count and farthest >= copy.reach(vector, float(cosines[-1])):
                 return found, cosines
             tried *= 4
         return None
 
     def nbytes(self) -> int:
         """Memory taken by the rows in use."""
-        copied = 0 if self._bytes is None else self._rows * self._matrix.shape[1]
+        copied = sum(copy.nbytes() for copy in self._copies)
         return int(self._matrix[: self._rows].nbytes) + copied + _HIT_BYTES * self._known_rows
-
-
-def _singles(halves: HalfArray, out: Float32Array | None = None) -> Float32Array:
-    """The same numbers in float32; several times as quick as numpy's own conversion.
-
-    Sign, exponent and fraction go where float32 has them; the exponent's offset is made up for by a product.
-    """
-    singles: Float32Array = np.empty(halves.shape, np.float32) if out is None else out
-    bits = singles.view(np.int32)
-    np.copyto(bits, halves.view(np.int16))
-    bits <<= 13
-    bits &= _HALF_BITS
-    singles *= _HALF_SCALE
-    return singles
-
-
-class _Bytes:
-    """The copy: each vector scaled and rounded to -127..127, searched by distance."""
-
-    def __init__(self, vectors: HalfArray) -> None:
-        faiss = _faiss()
-        self._dimension = dimension = vectors.shape[1]
-        self._codes: npt.NDArray[np.uint8] = np.zeros((0, dimension), np.uint8)
-        self._index: Any = faiss.IndexScalarQuantizer(
-            dimension, faiss.ScalarQuantizer.QT_8bit_direct_signed, faiss.METRIC_L2
-        )
-        self._scale = 127 / (_HEADROOM * max(float(np.abs(_singles(vectors)).max()), 1e-6))
-        self._shift = 0.0  # how far rounding moved a vector at most, in scaled units
-        self._longest = 0.0  # the largest squared length
-        self.append(vectors)
-
-    def append(self, vectors: HalfArray) -> None:
-        """Add rows."""
-        for i in range(0, len(vectors), _CHUNK):
-            some = _singles(vectors[i : i + _CHUNK])
-            rounded, shift = self._rounded(some)
-            self._shift = max(self._shift, shift)
-            self._longest = max(self._longest, float(np.einsum("ij,ij->i", some, some).max()))
-            self._index.add(rounded)
-        flat = _faiss().rev_swig_ptr(self._index.codes.data(), self._index.ntotal * self._dimension)
-        self._codes = flat.reshape(-1, self._dimension)
-
-    def dots(self, vector: Float32Array, rows: Rows) -> tuple[Float32Array, float]:
-        """About the cosines of the vector with rows, and by how much they may be wrong at most."""
-        cosines, vector = np.empty(len(rows), np.float32), np.asarray(vector, np.float32)
-        codes = np.empty((min(_CHUNK, len(rows)), self._dimension), np.uint8)
-        singles = np.empty(codes.shape, np.float32)
-        for i in range(0, len(rows), _CHUNK):
-            n = len(some := rows[i : i + _CHUNK])
-            np.take(self._codes, some, axis=0, out=codes[:n], mode="clip")  # that mode writes straight into ``out``
-            np.copyto(singles[:n], codes[:n])
-            np.dot(singles[:n], vector, out=cosines[i : i + n])
-        cosines -= np.float32(128 * vector.sum(dtype=float))  # what a code is more than its element
-        cosines /= np.float32(self._scale)
-        return cosines, self._shift / self._scale * float(np.linalg.norm(vector)) + 1e-4
-
-    def _rounded(self, vectors: Float32Array) -> tuple[Float32Array, float]:
-        scaled = vectors * np.float32(self._scale)
-        rounded = np.clip(np.rint(scaled), -127, 127)
-        return rounded, float(np.linalg.norm(rounded - scaled, axis=1).max(initial=0.0)) + 1e-3
-
-    def nearest(self, vector: Float32Array, count: int) -> tuple[Rows, float]:
-        """The nearest rows by the copy, and the distance of the farthest of them."""
-        distances, rows = self._index.search(self._rounded(vector[None])[0], count)
-        return rows[0], float(np.sqrt(distances[0, -1]))
-
-    def excludes(self, vector: Float32Array, threshold: float, distance: float) -> bool:
-        """Whether no row farther than that by the copy can have a cosine above the threshold."""
-        shift = self._rounded(vector[None])[1]
-        return distance * (1 - 1e-5) - shift - self._shift >= self._reach(vector, threshold)
-
-    def _reach(self, vector: Float32Array, threshold: float) -> float:
-        """The largest distance, in scaled units, of a row with at least that cosine."""
-        squared = self._longest + float(vector @ vector) - 2 * threshold
-        return self._scale * float(np.sqrt(max(squared, 0.0)))
 
 
 def best(rows: Rows, cosines: Float32Array, count: int) -> tuple[Rows, Float32Array]:
@@ -362,12 +289,3 @@ def best(rows: Rows, cosines: Float32Array, count: int) -> tuple[Rows, Float32Ar
         rows, cosines = rows[kept], cosines[kept]
     order = np.lexsort((rows, -cosines))[:count]
     return rows[order], cosines[order]
-
-
-@lru_cache(maxsize=1)
-def _faiss() -> Any:
-    """Faiss with one thread: on a busy machine several are slower than one, and queries come in parallel anyway."""
-    import faiss
-
-    faiss.omp_set_num_threads(1)
-    return faiss

@@ -22,6 +22,8 @@ _FEW = 512
 """So many candidates are scored one by one."""
 _SHARE_TO_SCAN = 6
 """Up to this share of all (one in ...), candidates are scored roughly, one by one; of more, the texts are searched."""
+_SKETCHED_FROM = 16_384
+"""Of more candidates, sketches tell first which are likely; of fewer, the best are seldom near enough for that."""
 _MOST_CELLS = 1_000_000
 _PORTION = 16_384
 _MOST_PLACES = 256
@@ -126,18 +128,29 @@ class Index(Columns):
             centre = self.centres(slots[sure:])
             inside = ((centre >= narrow.low) & (centre <= narrow.high)).all(axis=1)
             slots = np.concatenate([slots[:sure], slots[sure:][inside]]) if sure else slots[inside]
-        return slots[self.entries["alive"][slots]]
+        return slots[self.entries["alive"][slots]] if self._hidden else slots
 
     def _likely(self, model: str, vector: Float32Array, limit: int, slots: Slots) -> Slots:
         """Those of the slots that the ``limit`` nearest in meaning are among, by rough cosines first."""
+        if len(slots) > max(_SKETCHED_FROM, limit) and self.descriptions.are_sketched(model):
+            most, wrong = self._roughly(model, vector, slots, sketched=True)
+            likeliest = slots[np.argpartition(most, -limit)[-limit:]]
+            slots = slots[most + wrong >= self.cosines(model, vector[None], likeliest).min()]
+        if len(slots) > max(_FEW, limit):
+            rough, wrong = self._roughly(model, vector, slots)
+            slots = slots[rough >= np.partition(rough, -limit)[-limit] - 2 * wrong]
+        return slots
+
+    def _roughly(
+        self, model: str, vector: Float32Array, slots: Slots, sketched: bool = False
+    ) -> tuple[Float32Array, float]:
+        """About the cosine of each slot's label or description, and by how much that may be wrong, or too small."""
         columns = self.entries
-        rough, wrong = self.descriptions.roughly(model, vector, columns["description"][slots])
+        rough, wrong = self.descriptions.roughly(model, vector, columns["description"][slots], sketched)
         if self.labels.knows(model):
             codes, inverse = np.unique(columns["label"][slots], return_inverse=True)
             rough = np.maximum(rough, self.labels.similarities(model, vector[None], codes)[inverse])
-        place = max(0, len(rough) - limit)
-        likely: Slots = slots[rough >= np.partition(rough, place)[place] - 2 * wrong]
-        return likely
+        return rough, wrong
 
     def _holding_nearest(self, model: str, vector: Float32Array, limit: int, slots: Slots | None) -> Slots:
         """Slots (of the given ones, else of all) among which those nearest in meaning are.
@@ -163,8 +176,10 @@ class Index(Columns):
         """The codes of texts that some entry has which answers may name; None: of all texts."""
         holders = self.label_holders if column == "label" else self.description_holders
         texts = self.labels if column == "label" else self.descriptions
-        shown = holders.counts > 0
-        return None if len(shown) == len(texts.texts) and shown.all() else np.flatnonzero(shown)
+        counts = holders.counts
+        if len(counts) == len(texts.texts) and counts.min(initial=1) > 0:
+            return None
+        return np.flatnonzero(counts > 0)
 
     def holding(self, column: str, codes: Slots) -> Slots:
         """All slots that answers may name and that have one of these codes of texts."""

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from r4_ros.core.model import Embedding, Float32Array
 from r4_ros.core.ports import Embedder
 from r4_ros.memory.bulk import VectorBatch
-from r4_ros.memory.cosines import HalfArray, UnitVectors
+from r4_ros.memory.byte_copies import HalfArray
+from r4_ros.memory.cosines import UnitVectors
 from r4_ros.memory.tables import Codes, Table
 from r4_ros.memory.words import WordIndex
 
@@ -189,8 +190,13 @@ class TextVectors:
             best[there] = known.vectors.best_dots(vectors, rows[there])
         return best
 
-    def roughly(self, model: str, vector: Float32Array, codes: CodeArray) -> tuple[Float32Array, float]:
-        """About the cosine of each of these texts, -1 where there is none, and by how much those may be wrong."""
+    def roughly(
+        self, model: str, vector: Float32Array, codes: CodeArray, sketched: bool = False
+    ) -> tuple[Float32Array, float]:
+        """About the cosine of each of these texts, -1 where there is none, and by how much those may be wrong.
+
+        ``sketched``: by sketches, and by how much they may be too small.
+        """
         known = self._models.get(model)
         cosines = np.full(len(codes), -1.0, np.float32)
         if known is None:
@@ -198,9 +204,13 @@ class TextVectors:
         rows = known.rows_of(codes)
         there = rows >= 0
         if there.all():
-            return known.vectors.roughly(vector, rows)
-        cosines[there], wrong = known.vectors.roughly(vector, rows[there])
+            return known.vectors.roughly(vector, rows, sketched)
+        cosines[there], wrong = known.vectors.roughly(vector, rows[there], sketched)
         return cosines, wrong
+
+    def are_sketched(self, model: str) -> bool:
+        """Whether there are sketches of the vectors."""
+        return model in self._models and self._models[model].vectors.are_sketched
 
     def above(
         self, model: str, vectors: Float32Array, threshold: float, codes: CodeArray | None = None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r4_ros.memory import cosines
+from r4_ros.memory import byte_copies, cosines
 from r4_ros.memory.cosines import UnitVectors
 
 
@@ -35,6 +35,8 @@ def test_found_are_those_of_a_plain_product(seed: int, dimension: int, clusters:
         patch.setattr(cosines, "BYTES_FROM", 64)
         patch.setattr(cosines, "_FIRST", 16)
         patch.setattr(cosines, "_DIRECT", 20)
+        patch.setattr(cosines, "_ENOUGH", 16)
+        patch.setattr(byte_copies, "SKETCH", 6)
         rng = np.random.default_rng(seed)
         every = units(rng, int(rng.integers(1, 700)), dimension, clusters)
         vectors = UnitVectors(dimension)
@@ -56,6 +58,46 @@ def test_found_are_those_of_a_plain_product(seed: int, dimension: int, clusters:
             rows, found = vectors.nearest(query, 10, None if mask is None else chosen)
             assert set(rows) <= set(chosen) and len(set(rows)) == len(rows) == min(10, len(chosen))
             np.testing.assert_allclose(found, np.sort(right[chosen])[::-1][:10], atol=2e-6)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    dimension=st.sampled_from([16, 24, 384]),
+    clusters=st.sampled_from([1, 5, 50]),
+    axes=st.sampled_from([2, 7, 8]),
+)
+@settings(max_examples=40, deadline=None)
+def test_no_copy_makes_a_row_less_near_than_it_says(seed: int, dimension: int, clusters: int, axes: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(byte_copies, "SKETCH", axes)
+        rng = np.random.default_rng(seed)
+        every = units(rng, 400, dimension, clusters)
+        every[rng.integers(0, 400, 40)] *= np.float32(0.5)  # whatever their lengths
+        first = every[: int(rng.integers(1, 400))].astype(np.float16)
+        copies = byte_copies.copies_of(first)
+        assert len(copies) == 2
+        later = units(rng, 400 - len(first), dimension, 3)
+        later[:1], every[len(first) :] = np.eye(dimension, dtype=np.float32)[0] if len(later) else 0, later
+        query = every[rng.integers(400)] if rng.random() < 0.5 else units(rng, 1, dimension, clusters)[0]
+        halves = every.astype(np.float16)
+        right, some = halves.astype(float) @ query, rng.permutation(400)[:300]
+        for copy, is_sketch in zip(copies, (True, False), strict=True):
+            copy.append(halves[len(first) :])
+            rough, wrong = copy.dots(query, some)
+            assert (rough + wrong >= right[some]).all()
+            assert is_sketch or (rough - wrong <= right[some]).all()
+            nearest, farthest = copy.nearest(query, 50)
+            threshold = float(rng.uniform(-0.2, 1.0))
+            if farthest >= copy.reach(query, threshold):
+                assert set(np.flatnonzero(right > threshold)) <= set(nearest.tolist())
+
+
+def test_sketches_of_clustered_vectors_leave_little_to_look_at(bytes_from_64: None) -> None:
+    every = units(np.random.default_rng(4), 4000, 384, 50)
+    sketch, _ = byte_copies.copies_of(every.astype(np.float16))
+    right = every @ every[7]
+    rough, wrong = sketch.dots(every[7], np.arange(4000))
+    assert np.count_nonzero(rough + wrong >= np.sort(right)[-10]) < 400
 
 
 def test_later_vectors_with_larger_elements_are_found(bytes_from_64: None) -> None:

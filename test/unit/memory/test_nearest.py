@@ -21,7 +21,7 @@ from r4_ros.core.model import (
     Presence,
     Stay,
 )
-from r4_ros.memory import cosines, index, zones
+from r4_ros.memory import byte_copies, cosines, index, zones
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.index import Index
 from r4_ros.memory.store import AnchorRecord, StoredEntry
@@ -116,7 +116,9 @@ def test_the_nearest_are_those_of_a_plain_reading(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cosines, "BYTES_FROM", 32)
         patch.setattr(cosines, "_FIRST", 16)
+        patch.setattr(byte_copies, "SKETCH", int(rng.choice([6, 160])))
         patch.setattr(index, "_FEW", int(rng.choice([2, 512])))
+        patch.setattr(index, "_SKETCHED_FROM", int(rng.choice([2, 16_384])))
         patch.setattr(zones, "_SPARE_ZONES", 1)
         world = World(rng)
         for _ in range(12):
