@@ -162,11 +162,11 @@ def _associated_per_s(things: Things) -> float:
     took, matched = 0.0, 0
     for n, frame in enumerate(Walk(things, 0, int(things.last.max()), "match", 1).frames(_MATCHED, BATCHES[-1])):
         sensor = frame.sensor_in_map
-        seen = place(frame.observations, sensor)
+        seen, views = place(frame.observations, sensor)
         anchor = index.anchors[0]
         context = FrameContext(AGENTS[0], 0, 0, MAP, frame.stamp_ns, 1, anchor, sensor.position, index.anchors, config)
         start = time.perf_counter()
-        associator.match(seen, [None] * len(seen), context)
+        associator.match(seen, views, [None] * len(seen), context)
         if n >= _WARM_UP:
             took += time.perf_counter() - start
             matched += len(seen)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import Entry, FloatArray, Observation
 from r4_ros.memory.index import Index, Slots
-from r4_ros.memory.stays import FrameContext, Seen
+from r4_ros.memory.stays import FrameContext, Seen, Views
 
 _NEVER = 1e6
 _PART_SHARE = 0.4
@@ -45,9 +45,9 @@ class _Boxes:
     high: FloatArray
 
     @staticmethod
-    def of(seen: Sequence[Seen]) -> _Boxes:
-        centre, extent = np.array([s.centre for s in seen]), np.array([s.extent for s in seen])
-        return _Boxes(centre, extent, centre - extent / 2, centre + extent / 2)
+    def of(views: Views) -> _Boxes:
+        half = views.extent / 2
+        return _Boxes(views.centre, views.extent, views.centre - half, views.centre + half)
 
 
 class Associator:
@@ -58,11 +58,16 @@ class Associator:
         self._config = config
 
     def match(
-        self, seen: Sequence[Seen], tracked: Sequence[int | None], context: FrameContext, never: Collection[int] = ()
+        self,
+        seen: Sequence[Seen],
+        views: Views,
+        tracked: Sequence[int | None],
+        context: FrameContext,
+        never: Collection[int] = (),
     ) -> list[int | None]:
         """The slot of each observation, None for something new.
 
-        ``tracked``: slots that live tracks point to; ``never``: those that nothing may be taken for. Entries from
+        ``views``: the numbers of what was seen; ``tracked``: slots that live tracks point to; ``never``: those that nothing may be taken for. Entries from
         before time was set back are taken only if their last sighting doesn't lie in the future, and rather not if
         there is another one.
         """
@@ -71,7 +76,7 @@ class Associator:
         if not open_rows:
             return result
         index = self._index
-        boxes = _Boxes.of([seen[i] for i in open_rows])
+        boxes = _Boxes.of(views.of(open_rows))
         slots = self._around(boxes, context)
         closed = [slot for slot in tracked if slot is not None]
         if closed or never:

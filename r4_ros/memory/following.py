@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,18 +23,27 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import inverse, transform_points
 from r4_ros.core.model import NS_PER_S, FloatArray, Frame, Interval, Pose, View
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.index import Index
+from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.said import Said
-from r4_ros.memory.stays import FrameContext, Seen, place
-from r4_ros.memory.store import MemoryStore
+from r4_ros.memory.stays import FrameContext, Seen, Views, place
+from r4_ros.memory.store import FrameChange, MemoryStore
 
 _LATEST_NS = NS_PER_S
 _FASTEST_M_S, _NOISE_M = 2.0, 0.2
 _SHARED = 0.3
 """Of the space that both boxes take up together."""
 _BEHIND_M = 0.3
+_MANY = 500
 _SIZE = 2.0
 """Sides may differ by so much: a view may be cut off."""
+
+
+@dataclass
+class _Recent:
+    """What of an agent's was seen since a stamp, and more."""
+
+    since_ns: int
+    stamps: dict[int, int]  # by slot, of the frames
 
 
 class Follower:
@@ -41,17 +51,44 @@ class Follower:
 
     def __init__(self, store: MemoryStore, index: Index, anchors: AnchorBook, said: Said, config: MemoryConfig) -> None:
         self._store, self._index, self._anchors, self._said, self._config = store, index, anchors, said, config
+        self._agents: dict[str, _Recent] = {}
+        self._revision = 0  # up to which these tell all
+
+    def took(self, change: FrameChange) -> None:
+        """A frame was stored."""
+        self._go_on_from(change.revision - 1)
+        self._revision = change.revision
+        if change.merges:  # what goes on may not have been seen in this frame
+            self._agents.clear()
+        recent, stamp = self._agents.get(change.frame.agent_id), change.frame.stamp_ns
+        if recent is not None:
+            recent.stamps.update((slot, stamp) for _, slot in change.observations if slot is not None)
+            if len(recent.stamps) > _MANY:
+                recent.since_ns = max(recent.since_ns, stamp - _LATEST_NS)
+                kept = (item for item in recent.stamps.items() if item[1] >= recent.since_ns)
+                recent.stamps = dict(kept)
+
+    def _go_on_from(self, revision: int) -> None:
+        """Forget what is known, where something else than a frame came since."""
+        if revision != self._revision:
+            self._agents.clear()
+            self._revision = revision
 
     def followed(
-        self, seen: Sequence[Seen], matched: Sequence[int | None], frame: Frame, sensor: Pose, context: FrameContext
+        self,
+        seen: Sequence[Seen],
+        views: Views,
+        matched: Sequence[int | None],
+        frame: Frame,
+        sensor: Pose,
+        context: FrameContext,
     ) -> list[int | None]:
         """The matches, and who walked on where nothing was matched; ``sensor``: its pose in the map."""
         result = list(matched)
         new = [i for i, slot in enumerate(matched) if slot is None and seen[i].whole]
         pairs = list[tuple[int, int]]()
-        for slot in self._recent([seen[i] for i in new], matched, context) if new else ():
-            some = [i for i in new if self._may_be(seen[i], slot)]
-            before = self._last_seen(slot, context) if some else None
+        for slot, some in self._may_be(new, seen, views, matched, context) if new else ():
+            before = self._last_seen(slot, context)
             if before is not None:
                 went = (i for i in some if _went(before, seen[i], frame.view, sensor, context.stamp_ns))
                 pairs += [(i, slot) for i in went]
@@ -60,22 +97,46 @@ class Follower:
                 result[i] = slot
         return result
 
-    @property
-    def _reach_m(self) -> float:
-        """From a place on an average to where who left it is a second later."""
-        return self._config.epsilon_max_m + _FASTEST_M_S + _NOISE_M
-
-    def _recent(self, new: Sequence[Seen], matched: Sequence[int | None], context: FrameContext) -> list[int]:
-        """Slots seen within the last second around there, and not in this frame."""
-        index, reach = self._index, self._reach_m
-        centres = np.array([s.centre for s in new])
-        where = centres.min(axis=0) - reach, centres.max(axis=0) + reach
-        owner = index.agents.find(context.agent_id), index.maps.find(context.map_id)
-        slots = index.touching(*owner, *where, since_ns=context.stamp_ns - _LATEST_NS)
-        age = context.stamp_ns - index.entries["last_seen"][slots]
-        slots = slots[(age > 0) & (age <= _LATEST_NS) & (index.entries["session"][slots] == context.session)]
+    def _recent(self, matched: Sequence[int | None], context: FrameContext) -> Slots:
+        """Slots seen within the last second, and not in this frame."""
+        index, since = self._index, context.stamp_ns - _LATEST_NS
+        agent, map_code = index.agents.find(context.agent_id), index.maps.find(context.map_id)
+        entries = index.entries
+        self._go_on_from(context.revision - 1)
+        recent = self._agents.get(context.agent_id)
+        if recent is None or since < recent.since_ns:
+            slots = np.flatnonzero((entries["agent"] == agent) & (entries["last_seen"] >= since))
+            recent = _Recent(since, dict(zip(slots.tolist(), entries["last_seen"][slots].tolist(), strict=True)))
+            self._agents[context.agent_id] = recent
         taken = {slot for slot in matched if slot is not None} | self._said.never(context)
-        return [slot for slot in slots.tolist() if slot not in taken and not self._said.is_pinned(slot)]
+        some = [slot for slot in recent.stamps if slot not in taken and not self._said.is_pinned(slot)]
+        slots = np.array(sorted(some), np.int64)
+        age = context.stamp_ns - entries["last_seen"][slots]
+        here = (entries["map"][slots] == map_code) & (entries["session"][slots] == context.session)
+        return np.asarray(slots[here & (age > 0) & (age <= _LATEST_NS) & (entries["agent"][slots] == agent)])
+
+    def _may_be(
+        self,
+        new: Sequence[int],
+        seen: Sequence[Seen],
+        views: Views,
+        matched: Sequence[int | None],
+        context: FrameContext,
+    ) -> list[tuple[int, list[int]]]:
+        """Slots seen a moment ago, and which of the new ones have an alike label and aren't too far off from each."""
+        slots, labels = self._recent(matched, context), self._index.labels
+        if not slots.size:
+            return []
+        reach = self._config.epsilon_max_m + _FASTEST_M_S + _NOISE_M  # from a place on an average, a second later
+        offsets = self._index.own_places(slots)[2][:, None] - views.centre[new]
+        codes = [labels.find(seen[i].observation.label) for i in new]
+        found: dict[int, list[int]] = {}
+        for k, j in np.argwhere((offsets**2).sum(axis=2) <= reach**2).tolist():
+            slot = int(slots[k])
+            own = int(self._index.entries["label"][slot])
+            if codes[j] >= 0 and labels.alike(codes[j], own, self._config.label_similarity):
+                found.setdefault(slot, []).append(new[j])
+        return list(found.items())
 
     def _last_seen(self, slot: int, context: FrameContext) -> tuple[int, Seen] | None:
         """When and where it was seen last, if as a whole."""
@@ -84,16 +145,8 @@ class Follower:
         if not rows:
             return None
         sensor = self._anchors.in_map(rows[0].anchor_id, rows[0].sensor_in_anchor)
-        [seen] = place([rows[0].observation], sensor)
+        [seen], _ = place([rows[0].observation], sensor)
         return (stamp, seen) if seen.whole else None
-
-    def _may_be(self, seen: Seen, slot: int) -> bool:
-        """Whether it has an alike label, and isn't too far off."""
-        labels, entries = self._index.labels, self._index.entries
-        code, own = labels.find(seen.observation.label), int(entries["label"][slot])
-        if code < 0 or not labels.alike(code, own, self._config.label_similarity):
-            return False
-        return math.dist(self._index.own_places(np.array([slot]))[2][0], seen.centre) <= self._reach_m
 
 
 def _went(before: tuple[int, Seen], now: Seen, view: View, sensor: Pose, stamp_ns: int) -> bool:

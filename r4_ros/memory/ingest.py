@@ -26,7 +26,7 @@ from r4_ros.memory.one_space import OneSpace
 from r4_ros.memory.revise import held
 from r4_ros.memory.said import Said
 from r4_ros.memory.sessions import Admission
-from r4_ros.memory.stays import FrameContext, Seen, Sighted, merged, new_stays, place
+from r4_ros.memory.stays import FrameContext, Seen, Sighted, Views, merged, new_stays, place
 from r4_ros.memory.steadiness import Steadiness
 from r4_ros.memory.store import FrameChange, MemoryStore, StoredEvent, StoredFrame
 from r4_ros.memory.working import EntryCache, Working
@@ -88,7 +88,7 @@ class Ingest:
         working = Working(self._cache, self._index.entries.rows)
         sightings = [o for o in observations if o.visibility != Visibility.ABSENT]
         seen = place(sightings, sensor_in_map)
-        slots, events = self._work_in(seen, frame, sensor_in_map, context, working)
+        slots, events = self._work_in(*seen, frame, sensor_in_map, context, working)
         assigned: dict[int, int | None] = {o.index: slot for o, slot in zip(sightings, slots, strict=True)}
         for o in observations:
             if o.visibility == Visibility.ABSENT:
@@ -115,20 +115,26 @@ class Ingest:
         )
 
     def _work_in(
-        self, seen: Sequence[Seen], frame: Frame, sensor: Pose, context: FrameContext, working: Working
+        self,
+        seen: Sequence[Seen],
+        views: Views,
+        frame: Frame,
+        sensor: Pose,
+        context: FrameContext,
+        working: Working,
     ) -> tuple[list[int], list[StoredEvent]]:
         """Sightings into entries; gives each one's slot."""
         tracked = self._said.tracked(seen, self._tracked(seen, frame, context), context)
-        matched = self._associator.match(seen, tracked, context, self._said.never(context))
+        matched = self._associator.match(seen, views, tracked, context, self._said.never(context))
         matched = self._said.resolved(seen, matched, context)
-        matched = self._follower.followed(seen, matched, frame, sensor, context)
+        matched = self._follower.followed(seen, views, matched, frame, sensor, context)
         gone = self._index.entries["gone"]
         came = [s.centre for s, slot in zip(seen, matched, strict=True) if slot is None or gone[slot]]
         looked = self._looked_before(came, context)
-        stays = self._merged_stays(seen, matched, context, working)
+        stays = self._merged_stays(seen, views, matched, context, working)
         began = new_stays([s for s, slot in zip(seen, matched, strict=True) if slot is None], context)
         slots, events, possible = [], list[StoredEvent](), []
-        for s, slot in zip(seen, matched, strict=True):
+        for i, (s, slot) in enumerate(zip(seen, matched, strict=True)):
             if slot is None:
                 slot = working.new_slot()
                 first_id = observation_id(
@@ -138,7 +144,7 @@ class Ingest:
                 possible.append(slot)
             else:
                 before = working.get(slot)
-                again = stays.pop(slot, None) or merged([before.entry.stays[-1]], [s], context)[0]
+                again = stays.pop(slot, None) or merged([before.entry.stays[-1]], [s], views.of([i]), context)[0]
                 stored, happened = observe.sight(before, s, again, context, looked.pop(0) if gone[slot] else 0)
                 if self._said.is_pinned(slot):
                     stored = replace(stored, entry=held(before.entry, stored.entry))
@@ -156,16 +162,21 @@ class Ingest:
         return slots, events
 
     def _merged_stays(
-        self, seen: Sequence[Seen], matched: Sequence[int | None], context: FrameContext, working: Working
+        self,
+        seen: Sequence[Seen],
+        views: Views,
+        matched: Sequence[int | None],
+        context: FrameContext,
+        working: Working,
     ) -> dict[int, Sighted]:
         """By slot: the entry's last stay with its first sighting in this frame; a merged thing may be seen twice."""
-        first: dict[int, Seen] = {}
-        for s, slot in zip(seen, matched, strict=True):
+        first: dict[int, int] = {}
+        for i, slot in enumerate(matched):
             if slot is not None:
-                first.setdefault(slot, s)
+                first.setdefault(slot, i)
         working.load(first)
-        stays = [working.get(slot).entry.stays[-1] for slot in first]
-        return dict(zip(first, merged(stays, list(first.values()), context), strict=True))
+        stays, rows = [working.get(slot).entry.stays[-1] for slot in first], first.values()
+        return dict(zip(first, merged(stays, [seen[i] for i in rows], views.of(rows), context), strict=True))
 
     def _absent(
         self, observation: Observation, context: FrameContext, working: Working
@@ -261,7 +272,8 @@ class Ingest:
         )
 
     def applied(self, change: FrameChange) -> None:
-        """Remember the tracks of a frame that was stored."""
+        """Remember the tracks of a frame that was stored, and who was seen in it."""
+        self._follower.took(change)
         f = change.frame
         for observation, slot in change.observations:
             if observation.track_id and slot is not None:

@@ -16,7 +16,7 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import LASTING, merged_histories
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.division_records import KeptSighting
-from r4_ros.memory.stays import FrameContext, Seen, merged, new_stays, place, reach
+from r4_ros.memory.stays import FrameContext, Seen, Views, merged, new_stays, place, reach
 from r4_ros.memory.store import StoredEvent
 
 _CLEAR_M = 0.3
@@ -31,7 +31,8 @@ class Refolder:
 
     def seen(self, row: KeptSighting) -> Seen:
         """A sighting in the map."""
-        return place([row.observation], self._anchors.in_map(row.anchor_id, row.sensor_in_anchor))[0]
+        [seen], _ = place([row.observation], self._anchors.in_map(row.anchor_id, row.sensor_in_anchor))
+        return seen
 
     def context(self, row: KeptSighting, entry: Entry, revision: int) -> FrameContext:
         """What the frame of a sighting of this entry knows."""
@@ -61,7 +62,7 @@ class Refolder:
         events = {e.event.event_id: e for e in happened}
         for row in rows[1:]:
             seen, context = self.seen(row), self.context(row, entry, revision)
-            [again] = merged([stored.entry.stays[-1]], [seen], context)
+            [again] = merged([stored.entry.stays[-1]], [seen], Views.stacked([seen]), context)
             stored, happened = observe.sight(stored, seen, again, context)
             events |= {e.event.event_id: e for e in happened}
         return stored.entry, list(events.values())

@@ -10,6 +10,7 @@ What counts little goes: its weight falls to the stretch nearest in time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ class Places:
 
     def __init__(self, stays: Sequence[Stay], anchors: Sequence[Anchor], free: int = 1) -> None:
         """Of one stay of each. ``anchors``: all that these, and what is added to them, hang on."""
-        self._anchors = _Anchors(anchors)
+        self._anchors = _numbered(tuple(anchors))
         width, number = max(len(stay.shares) for stay in stays) + 1 + free, self._anchors.number
         at, said = list[int](), list[float]()
         for stay in stays:
@@ -95,7 +96,7 @@ class Places:
         """The weighted means [n, 3]."""
 
     def _centre(self) -> FloatArray:
-        return np.asarray(np.einsum("nk,nkj->nj", self._weights, self._means))
+        return np.asarray((self._weights[:, None] @ self._means)[:, 0])
 
     def see(
         self,
@@ -195,7 +196,7 @@ class Places:
 class _Anchors:
     """Some anchors, numbered as they are given."""
 
-    def __init__(self, anchors: Sequence[Anchor]) -> None:
+    def __init__(self, anchors: tuple[Anchor, ...]) -> None:
         self.known = anchors
         self.number = {anchor.anchor_id: i for i, anchor in enumerate(anchors)}
         self.stamps = np.array([anchor.stamp_ns for anchor in anchors])
@@ -204,16 +205,19 @@ class _Anchors:
 
     def to_map(self, at: Columns, points: FloatArray) -> FloatArray:
         """Points [n, k, 3] in the frames of the anchors of these numbers, in the map."""
-        return np.asarray(np.einsum("nkij,nkj->nki", self._turns[at], points) + self._positions[at])
+        return np.asarray((self._turns[at] @ points[..., None])[..., 0] + self._positions[at])
 
     def to_anchors(self, at: Columns, points: FloatArray) -> FloatArray:
         """Points [n, k, 3] in the map, in the frames of the anchors of these numbers."""
-        return np.asarray(np.einsum("nkji,nkj->nki", self._turns[at], points - self._positions[at]))
+        return np.asarray(((points - self._positions[at])[..., None, :] @ self._turns[at])[..., 0, :])
 
     def gaps(self, anchor: Anchor) -> Columns:
         """How far in time each is from another one of its stretch. Then comes ``_FREE``, then those of other ones."""
         gaps = [abs(a.stamp_ns - anchor.stamp_ns) if alike(a, anchor) else _OTHER_WAY for a in self.known]
         return np.array([*gaps, _OTHER_WAY - 1])
+
+
+_numbered = lru_cache(maxsize=8)(_Anchors)  # frame after frame sees what hangs on the same ones
 
 
 def alike(a: Anchor, b: Anchor) -> bool:

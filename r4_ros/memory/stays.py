@@ -10,14 +10,14 @@ view that is cut off by the image border or by something in front neither shrink
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
-from r4_ros.core.geometry import compose, inverse, rotate_covariances, rotation_matrix, yaw_of
+from r4_ros.core.geometry import compose, inverse, rotation_matrix, yaw_of
 from r4_ros.core.model import (
     FOREVER,
     Anchor,
@@ -34,7 +34,7 @@ from r4_ros.core.model import (
 from r4_ros.core.pose_array import rotation_matrices
 from r4_ros.memory import shares
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.codec import single
+from r4_ros.memory.codec import single, single_pose
 from r4_ros.memory.covariances import possible, singles, squares, transposed, usable
 from r4_ros.memory.shares import Hung, Places
 from r4_ros.memory.turns import Turn, around, averaged, kept, normal, turns_of
@@ -55,13 +55,33 @@ class Seen:
     observation: Observation
     centre: Vec3
     extent: Vec3
-    covariance: Matrix3
+    covariance: FloatArray = field(compare=False)  # [3, 3]
     turned: Turn | None = None  # how its box stands in the map
 
     @property
     def whole(self) -> bool:
         """Whether the whole silhouette was in view."""
         return self.observation.visibility == Visibility.VISIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The same of all observations of a frame: centres and extents [n, 3], covariances [n, 3, 3]."""
+
+    centre: FloatArray
+    extent: FloatArray
+    covariance: FloatArray
+
+    @staticmethod
+    def stacked(seen: Sequence[Seen]) -> Views:
+        """Of observations that were placed one by one."""
+        centres, extents = np.array([s.centre for s in seen]), np.array([s.extent for s in seen])
+        return Views(centres, extents, np.array([s.covariance for s in seen]))
+
+    def of(self, rows: Iterable[int]) -> Views:
+        """Those of some observations."""
+        some = list(rows)
+        return Views(self.centre[some], self.extent[some], self.covariance[some])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +122,12 @@ class FrameContext:
         own = any(anchor.anchor_id == self.anchor.anchor_id for anchor in anchors)
         return Places(stays, anchors if own else [*anchors, self.anchor])
 
-    def anchors_of(self, stays: Sequence[Stay]) -> tuple[FloatArray, FloatArray]:
-        """Rotations [n, 3, 3] and positions [n, 3] of the anchors of stays."""
-        numbers = [stay.anchor_id for stay in stays]
+    def frames(self, anchor_ids: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """Rotations [n, 3, 3] and positions [n, 3] of anchors."""
+        numbers = list(anchor_ids)
         if max(numbers) < len(self.anchors):
             return self.anchors.rotations[numbers], self.anchors.translations[numbers]
-        poses = [self.anchor_of(stay).pose_in_map for stay in stays]
+        poses = [self.numbered(number).pose_in_map for number in numbers]
         return rotation_matrices(np.array([p.orientation for p in poses])), np.array([p.position for p in poses])
 
     def centre(self, stay: Stay) -> Vec3:
@@ -119,19 +139,20 @@ class FrameContext:
         return shares.box(stay, lambda number: self.numbered(number).pose_in_map)
 
 
-def place(observations: Sequence[Observation], sensor_in_map: Pose) -> list[Seen]:
+def place(observations: Sequence[Observation], sensor_in_map: Pose) -> tuple[list[Seen], Views]:
     """Observations' boxes, aligned with the map's axes, and their covariances in the map."""
     if not observations:
-        return []
+        return [], Views(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3, 3)))
     turn = rotation_matrix(sensor_in_map.orientation)
     boxes = [o.box for o in observations]
     centres = np.array([box.pose.position for box in boxes]) @ turn.T + sensor_in_map.position
     axes = turn @ rotation_matrices(np.array([box.pose.orientation for box in boxes]))
     extents = (np.abs(axes) @ np.array([box.extent for box in boxes])[..., None])[..., 0]
-    covariances = rotate_covariances(turn, [o.position_covariance for o in observations])
+    covariances = usable(turn @ squares([o.position_covariance for o in observations]) @ turn.T)
     turned = turns_of(axes, [box.extent for box in boxes])
     rows = zip(observations, centres.tolist(), extents.tolist(), covariances, turned, strict=True)
-    return [Seen(o, tuple(centre), tuple(extent), covariance, turn) for o, centre, extent, covariance, turn in rows]
+    seen = [Seen(o, tuple(centre), tuple(extent), covariance, turn) for o, centre, extent, covariance, turn in rows]
+    return seen, Views(centres, extents, covariances)
 
 
 def reach(config: MemoryConfig, extent: float) -> float:
@@ -162,7 +183,7 @@ def new_stays(seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
         return []
     back = inverse(context.anchor.pose_in_map)
     turn = rotation_matrix(back.orientation)
-    covariances = singles(turn @ usable(squares([s.covariance for s in seen])) @ turn.T)
+    covariances = singles(turn @ np.array([s.covariance for s in seen]) @ turn.T)
     return [
         Stay(
             interval=Interval(context.stamp_ns, FOREVER),
@@ -186,44 +207,43 @@ class Sighted:
     elsewhere: bool
 
 
-def merged(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[Sighted]:
-    """Stays, each with one more sighting of it."""
+def merged(stays: Sequence[Stay], seen: Sequence[Seen], views: Views, context: FrameContext) -> list[Sighted]:
+    """Stays, each with one more sighting of it; ``views``: the numbers of these."""
     if not stays:
         return []
-    frames = context.anchors_of(stays)
+    frames = context.frames([stay.anchor_id for stay in stays])
+    centre, size, old = _known(stays, frames)
     spread = _spread(stays, seen, context)
-    places = context.places([stays[i] for i in spread.tolist()]) if spread.size else None
-    centre, half = _boxes(stays, frames)
+    some: Numbers | slice = slice(None) if len(spread) == len(stays) else np.array(spread, np.int64)
+    places = context.places([stays[i] for i in spread]) if spread else None
     if places:
-        centre[spread] = places.centre
-    low, high = centre - half, centre + half
-    whole = np.array([s.whole for s in seen])[:, None]
-    known = np.array([stay.whole for stay in stays], float)[:, None]
-    new = _Views.of(seen)
-    old = frames[0] @ squares([stay.position_covariance for stay in stays]) @ transposed(frames[0])
-    gain = old @ np.linalg.inv(old + new.covariance)
+        centre[some] = places.centre
+    counts = np.array([(s.whole, stay.whole) for s, stay in zip(seen, stays, strict=True)], float)
+    whole, known = counts[:, :1] > 0, counts[:, 1:]
+    gain = old @ np.linalg.inv(old + views.covariance)
     share = np.maximum(1 / (known + 1), _LEAST_GAIN)
-    across = share * _across(new.centre, context.sensor)
-    like = same_size(high - low, new.extent) & (known > 0) & whole
-    pulled = (gain @ (new.centre - (low + high) / 2)[..., None])[..., 0]
+    across = share * _across(views.centre, context.sensor)
+    like = same_size(size, views.extent) & (whole & (known > 0))
     if places:
-        part = _parts(stays, seen, spread, gain)
-        both = old[spread], new.covariance[spread]
-        pulled[spread] = places.see(context.anchor, new.centre[spread], like[spread], both, part)
-    averaged = _averaged(low, high, new, like, pulled, (across, share))
-    low, high = np.where(like, averaged[0], low), np.where(like, averaged[1], high)
+        part = _parts(stays, seen, spread, gain[some])
+        both = old[some], views.covariance[some]
+        pulled = (gain @ (views.centre - centre)[..., None])[..., 0]
+        pulled[some] = places.see(context.anchor, views.centre[some], like[some], both, part)
+    else:
+        pulled = (gain @ (views.centre - centre)[..., None])[..., 0]
+    more = views.extent - size
+    middle = centre + pulled * like
+    size = size + more * np.where(more < 0, across, share) * like
     if not like.all():
-        low, high = _shrunk(low, high, new, np.where(whole & ~like, across, 0.0))
-        low, high = _grown(low, high, new, np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0)))
+        shares = np.where(whole & ~like, across, 0.0), np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0))
+        middle, size = _fitted(middle, size, views, *shares)
     covariance = np.where(whole[..., None], possible((_EYE - gain) @ old), old)
-    hung = _hung(stays, (low + high) / 2, frames, context)
     if places:
-        places.move((low + high)[spread] / 2)
-        for i, where in zip(spread.tolist(), places.hung(), strict=True):
-            hung[i] = where
-    boxes, covariances = _in_anchors(hung, high - low, covariance)
+        places.move(middle[some])
+    hung = _hung(stays, middle, frames, (places, spread), context)
+    boxes, covariances = _in_anchors(hung, size, covariance, context)
     rows = zip(stays, seen, centre.tolist(), hung, boxes, covariances, strict=True)
-    return [_sighted(stay, s, middle, h, box, known, context) for stay, s, middle, h, box, known in rows]
+    return [_sighted(stay, s, where, h, box, known, context) for stay, s, where, h, box, known in rows]
 
 
 def _sighted(
@@ -244,15 +264,14 @@ def _sighted(
     return Sighted(after, _is_elsewhere(stay, seen, centre, context.config))
 
 
-def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> Numbers:
+def _spread(stays: Sequence[Stay], seen: Sequence[Seen], context: FrameContext) -> list[int]:
     """Which stays hang on several stretches of the way, or will."""
     along = {number: context.along(number) for number in {stay.anchor_id for stay in stays}}
-    some = (
+    return [
         i
         for i, (stay, s) in enumerate(zip(stays, seen, strict=True))
         if stay.shares or (not along[stay.anchor_id] and _tells(stay, s))
-    )
-    return np.fromiter(some, np.int64)
+    ]
 
 
 def _tells(stay: Stay, seen: Seen) -> bool:
@@ -260,22 +279,32 @@ def _tells(stay: Stay, seen: Seen) -> bool:
     return seen.whole or not stay.whole
 
 
-def _parts(stays: Sequence[Stay], seen: Sequence[Seen], some: Numbers, gains: FloatArray) -> FloatArray:
-    """For how much of the places of some stays sightings count; ``gains`` [n, 3, 3]: by what whole ones pull each."""
-    parts = np.einsum("nii->n", gains)[some] / 3
-    for k, (stay, s) in enumerate((stays[i], seen[i]) for i in some.tolist()):
+def _parts(stays: Sequence[Stay], seen: Sequence[Seen], some: Sequence[int], gains: FloatArray) -> FloatArray:
+    """For how much of the places of some stays sightings count; ``gains`` [m, 3, 3]: by what whole ones pull each."""
+    parts = gains.trace(axis1=1, axis2=2) / 3
+    for k, (stay, s) in enumerate((stays[i], seen[i]) for i in some):
         if not s.whole:
             parts[k] = max(1 / (stay.count + 1), _LEAST_GAIN) if _tells(stay, s) else 0.0
     return np.asarray(parts)
 
 
 def _hung(
-    stays: Sequence[Stay], centres: FloatArray, frames: tuple[FloatArray, FloatArray], context: FrameContext
+    stays: Sequence[Stay],
+    middles: FloatArray,
+    frames: tuple[FloatArray, FloatArray],
+    spread: tuple[Places | None, Sequence[int]],
+    context: FrameContext,
 ) -> list[Hung]:
-    """Where the middles of stays hang that are at these places [n, 3] in the map; ``frames`` of their anchors."""
+    """Where the middles [n, 3] of stays hang; ``spread``: by their places, those that hang on several stretches."""
+    places, some = spread
+    if places and len(some) == len(stays):
+        return places.hung()
     rotation, position = frames
-    middles = (transposed(rotation) @ (centres - position)[..., None])[..., 0]
-    return [Hung(context.anchor_of(stay), middle) for stay, middle in zip(stays, middles.tolist(), strict=True)]
+    local = (transposed(rotation) @ (middles - position)[..., None])[..., 0]
+    hung = [Hung(context.anchor_of(stay), tuple(p)) for stay, p in zip(stays, local.tolist(), strict=True)]
+    for i, where in zip(some, places.hung() if places else (), strict=True):
+        hung[i] = where
+    return hung
 
 
 def _turned(stay: Stay, seen: Seen, box: Box, context: FrameContext) -> Turn | None:
@@ -293,27 +322,18 @@ def _turned(stay: Stay, seen: Seen, box: Box, context: FrameContext) -> Turn | N
     return kept(averaged(known, view, share, (x / far, y / far)), box.extent)
 
 
-@dataclass(frozen=True, slots=True)
-class _Views:
-    """What was seen: centres and extents [n, 3], covariances [n, 3, 3]."""
-
-    centre: FloatArray
-    extent: FloatArray
-    covariance: FloatArray
-
-    @staticmethod
-    def of(seen: Sequence[Seen]) -> _Views:
-        covariances = usable(squares([s.covariance for s in seen]))
-        return _Views(np.array([s.centre for s in seen]), np.array([s.extent for s in seen]), covariances)
-
-
-def _boxes(stays: Sequence[Stay], frames: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Centres and half sizes [n, 3] of stays in the map; ``frames``: rotations and positions of their anchors."""
+def _known(
+    stays: Sequence[Stay], frames: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Centres and sizes [n, 3] of stays in the map, and covariances [n, 3, 3]; ``frames`` of their anchors."""
     rotation, position = frames
-    axes = rotation @ rotation_matrices(np.array([stay.box.pose.orientation for stay in stays]))
-    half = (np.abs(axes) @ (np.array([stay.box.extent for stay in stays]) / 2)[..., None])[..., 0]
-    local = np.array([stay.box.pose.position for stay in stays])
-    return (rotation @ local[..., None])[..., 0] + position, half
+    numbers = np.array(
+        [(*(p := s.box.pose).position, *p.orientation, *s.box.extent, *s.position_covariance) for s in stays]
+    )
+    local, extents, covariances = numbers[:, :3, None], numbers[:, 7:10, None], numbers[:, 10:].reshape(-1, 3, 3)
+    axes = np.abs(rotation @ rotation_matrices(numbers[:, 3:7]))
+    centre = (rotation @ local)[..., 0] + position
+    return centre, (axes @ extents)[..., 0], rotation @ covariances @ transposed(rotation)
 
 
 def same_size(size: FloatArray, seen_size: FloatArray) -> npt.NDArray[np.bool_]:
@@ -321,26 +341,17 @@ def same_size(size: FloatArray, seen_size: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray(np.abs(seen_size - size) <= _SAME_SIZE * np.maximum(seen_size, size) + _TOLERANCE_M)
 
 
-def _averaged(
-    low: FloatArray,
-    high: FloatArray,
-    seen: _Views,
-    like: npt.NDArray[np.bool_],
-    pulled: FloatArray,
-    shares: tuple[FloatArray, FloatArray],
+def _fitted(
+    middle: FloatArray, size: FloatArray, seen: Views, shrinking: FloatArray, growing: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Centre (which is ``pulled`` so far) and size averaged along the axes ``like``.
-
-    ``shares``: with which a smaller and a larger size count.
-    """
-    centre, size = (low + high) / 2, high - low
-    more = seen.extent - size
-    centre = centre + np.where(like, pulled, 0.0)
-    size = size + np.where(like, more * np.where(more < 0, *shares), 0.0)
-    return centre - size / 2, centre + size / 2
+    """Middles and sizes [n, 3] of boxes whose ends went inwards and outwards to where they were seen, by shares."""
+    low, high = middle - size / 2, middle + size / 2
+    low, high = _shrunk(low, high, seen, shrinking)
+    low, high = _grown(low, high, seen, growing)
+    return (low + high) / 2, high - low
 
 
-def _shrunk(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _shrunk(low: FloatArray, high: FloatArray, seen: Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends moved inwards to where they were seen; never closer than the smaller of both sizes."""
     half, least = seen.extent / 2, np.minimum(high - low, seen.extent)
     inwards = np.maximum(seen.centre - half - low, 0), np.minimum(seen.centre + half - high, 0)
@@ -349,7 +360,7 @@ def _shrunk(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) 
     return low - lacking, high + lacking
 
 
-def _grown(low: FloatArray, high: FloatArray, seen: _Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _grown(low: FloatArray, high: FloatArray, seen: Views, share: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends moved outwards to where they were seen, if that is more than noise."""
     half = seen.extent / 2
     below, above = np.maximum(low - (seen.centre - half), 0), np.maximum(seen.centre + half - high, 0)
@@ -368,10 +379,13 @@ def _across(centres: FloatArray, sensor: Vec3) -> FloatArray:
     return np.asarray(np.maximum(1 - 2 * along2, 0))
 
 
-def _in_anchors(hung: Sequence[Hung], extents: FloatArray, covariances: FloatArray) -> tuple[list[Box], list[Matrix3]]:
+def _in_anchors(
+    hung: Sequence[Hung], extents: FloatArray, covariances: FloatArray, context: FrameContext
+) -> tuple[list[Box], list[Matrix3]]:
     """Boxes along the map's axes, and covariances in the map, in the frames of anchors; numbers rounded likewise."""
-    quaternions = np.array([h.anchor.pose_in_map.orientation for h in hung]) * (-1.0, -1.0, -1.0, 1.0)
-    back = rotation_matrices(quaternions)
-    numbers = np.concatenate([[h.middle for h in hung], quaternions, extents], axis=1).astype(np.float32)
-    boxes = [Box(Pose(tuple(v[:3]), tuple(v[3:7])), tuple(v[7:])) for v in numbers.tolist()]
-    return boxes, singles(back @ covariances @ transposed(back))
+    rotation, _ = context.frames([h.anchor.anchor_id for h in hung])
+    on = {h.anchor.anchor_id: h.anchor for h in hung}
+    back = {number: single_pose(inverse(anchor.pose_in_map)).orientation for number, anchor in on.items()}
+    numbers = np.concatenate([[h.middle for h in hung], extents], axis=1).astype(np.float32).tolist()
+    boxes = [Box(Pose(tuple(v[:3]), back[h.anchor.anchor_id]), tuple(v[3:])) for h, v in zip(hung, numbers, strict=True)]
+    return boxes, singles(transposed(rotation) @ covariances @ rotation)

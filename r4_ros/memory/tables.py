@@ -15,11 +15,12 @@ Part = TypeVar("Part")
 TableT = TypeVar("TableT", bound="Table")
 
 
-class Table:
+class Table(dict[str, Column]):
     """Named columns of equal length; ``table["name"]`` is a view on the rows in use."""
 
     def __init__(self, **columns: tuple[npt.DTypeLike, int]) -> None:
         """Each column: its dtype and width (0: one value a row)."""
+        super().__init__()
         self.rows = 0
         self._capacity = 64
         self._columns: dict[str, Column] = {
@@ -27,12 +28,9 @@ class Table:
         }
         self._take_in_use()
 
-    def __getitem__(self, name: str) -> Column:
-        return self._in_use[name]
-
     def _take_in_use(self) -> None:
         """Anew after each change of the columns or of their length: a frame reads them a hundred times."""
-        self._in_use = {name: column[: self.rows] for name, column in self._columns.items()}
+        self.update({name: column[: self.rows] for name, column in self._columns.items()})
 
     def extend(self, count: int) -> int:
         """Append rows of zeros; gives the first one's number."""
@@ -65,7 +63,7 @@ class Table:
 
     def nbytes(self) -> int:
         """Memory taken by the rows in use; what is allocated ahead isn't backed by memory until it is written."""
-        return sum(column.nbytes for column in self._in_use.values())
+        return sum(column.nbytes for column in self.values())
 
 
 class PartTable(Table):

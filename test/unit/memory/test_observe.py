@@ -61,8 +61,8 @@ def seen_again(observation: Observation, stamp_ns: int = 2 * NS_PER_S) -> Entry:
     anchor = Anchor(0, "a", 3, "hall", 0, IDENTITY)
     book = AnchorBook(MemoryConfig(), [AnchorRecord("front", anchor)])
     context = FrameContext("a", 3, 0, "hall", stamp_ns, 8, anchor, (0.0, 0.0, 0.5), book, MemoryConfig())
-    [seen] = place([observation], IDENTITY)
-    [again] = merged([ENTRY.stays[-1]], [seen], context)
+    [seen], views = place([observation], IDENTITY)
+    [again] = merged([ENTRY.stays[-1]], [seen], views, context)
     after, events = sight(StoredEntry(0, ENTRY), seen, again, context)
     assert not events
     return after.entry
