@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from r4_ros.core.quick import quick
 from r4_ros.core.values import (
     NO_COVARIANCE,
     OPTICAL_TO_BASE,
@@ -26,6 +27,7 @@ from r4_ros.core.values import (
 )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One instance seen in one frame; its box is in the sensor frame."""
@@ -76,6 +78,7 @@ class View:
         return hash((self.horizontal_fov, self.vertical_fov, self.min_depth, self.max_depth, self.depth.tobytes()))
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Frame:
     """The frame record: what one processed camera frame saw, also when it saw nothing.
@@ -106,6 +109,7 @@ def observation_id(agent_id: str, session: int, camera: str, stamp_ns: int, inde
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """A keyframe of an agent's path; everything remembered hangs on one, so a loop closure moves only anchors."""
@@ -125,6 +129,7 @@ class Anchor:
         return self.pose_in_odom or self.recorded_in_map or self.pose_in_map
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Share:
     """What another stretch of the robot's way than that of a stay's own anchor says of where the thing is."""
@@ -134,6 +139,7 @@ class Share:
     position: Vec3  # of the box's centre, in the anchor's frame
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Stay:
     """A time during which a thing kept its place; poses are averaged only within a stay."""
@@ -149,6 +155,7 @@ class Stay:
     shares: tuple[Share, ...] = ()  # seen from other stretches too: the box is what its own anchor's says; see memory
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class AttributeValue:
     """One value of an attribute, when it was seen to hold and how often."""
@@ -160,6 +167,7 @@ class AttributeValue:
     count: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What is known of one object: SEM, SPA (stays), TEM (sightings, presence), AID, VIS."""
@@ -201,6 +209,7 @@ class Entry:
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlacedEntry:
     """An entry's current state in the map frame, as perception and RViz need it."""
@@ -223,6 +232,7 @@ class PlacedEntry:
     attributes: tuple[tuple[str, str], ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened to an entry; it happened in [earliest, latest], best estimate ``stamp_ns``."""
@@ -241,6 +251,7 @@ class Event:
     detail: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Episode:
     """Free text of a moment, with when, where and who."""
@@ -255,6 +266,7 @@ class Episode:
     participants: tuple[str, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Region:
     """A named part of a map: a polygon on the floor (x, y in metres, map frame) and a height range."""
@@ -266,6 +278,7 @@ class Region:
     map_id: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class TrailPoint:
     """Where an agent's base was; map frame."""
@@ -276,6 +289,7 @@ class TrailPoint:
     pose: Pose
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What became of one frame record, after COMMIT."""
@@ -291,6 +305,7 @@ class Receipt:
     anchors: int = 0  # how many moved before it: places known elsewhere are void
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Correction:
     """What became of a corrected path, after COMMIT; ``anchors``: how many moved (0: it was known).

@@ -8,6 +8,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from r4_ros.core.quick import quick
+
 Float = np.float64
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
@@ -68,6 +70,7 @@ class EpisodeSource(IntEnum):
     OPERATOR = 3
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Pose:
     """A rigid placement: position in metres, orientation as a unit quaternion (x, y, z, w)."""
@@ -81,6 +84,7 @@ OPTICAL_TO_BASE = Pose(orientation=(0.5, -0.5, 0.5, 0.5))
 """Pose of a base frame (x forward, z up) in the optical frame of a camera in its origin that looks forward."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Interval:
     """Half-open [start, end) in nanoseconds; ``end`` is FOREVER while still open."""
@@ -89,6 +93,7 @@ class Interval:
     end: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Presence:
     """An interval in which a thing is believed to be at its place, with the bounds of its two ends.
@@ -103,6 +108,7 @@ class Presence:
     end: int = FOREVER
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Intrinsics:
     """A camera: focal lengths and principal point in pixels, and its lens distortion, if it has any.
@@ -140,6 +146,7 @@ class Embedding:
         return hash((self.model, self.vector.tobytes()))
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Box:
     """An oriented box: pose of its centre and its full size along its own axes, metres."""

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import FOREVER, Entry
+from r4_ros.core.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class FoundAbsent:
     """Frames of an ``observer`` in which another agent's entry wasn't at its place, the first of them at ``first_ns``.

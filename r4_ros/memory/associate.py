@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import Entry, FloatArray, Observation
+from r4_ros.core.quick import quick
 from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.stays import FrameContext, Seen, Views
 
@@ -26,6 +27,7 @@ _OLDER = 0.15
 """Added for entries from before time was set back."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Pairs:
     """Observations (rows) and slots (columns; both by their places in lists) that may be one thing, and the costs."""
@@ -35,6 +37,7 @@ class _Pairs:
     cost: FloatArray
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Boxes:
     """What was seen: centres, extents and corners [n, 3]."""
@@ -67,9 +70,9 @@ class Associator:
     ) -> list[int | None]:
         """The slot of each observation, None for something new.
 
-        ``views``: the numbers of what was seen; ``tracked``: slots that live tracks point to; ``never``: those that nothing may be taken for. Entries from
-        before time was set back are taken only if their last sighting doesn't lie in the future, and rather not if
-        there is another one.
+        ``views``: the numbers of what was seen; ``tracked``: slots that live tracks point to; ``never``: those that
+        nothing may be taken for. Entries from before time was set back are taken only if their last sighting doesn't
+        lie in the future, and rather not if there is another one.
         """
         result = list(tracked)
         open_rows = [i for i, slot in enumerate(result) if slot is None]

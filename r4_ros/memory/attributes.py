@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from r4_ros.core.model import AttributeValue
+from r4_ros.core.quick import quick
 from r4_ros.core.template import DESCRIBED_BY
 
 ESTABLISHED = 3
@@ -21,6 +22,7 @@ _DIFFERENT, _SAME = 1 / 3, 0.5
 _SPELLING = {"colour": "color", "grey": "gray"}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
     """An attribute that got another established value; it changed in [earliest, latest]."""

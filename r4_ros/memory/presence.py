@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.intervals import nanoseconds
 from r4_ros.core.model import FOREVER, EntryState, Presence
+from r4_ros.core.quick import quick
 from r4_ros.memory.store import StoredEntry
 
 
@@ -35,6 +36,7 @@ def seen(presence: Sequence[Presence], stamp_ns: int, earliest_ns: int = 0) -> t
     return (*intervals, Presence(min(earliest, stamp_ns), stamp_ns, stamp_ns)), bool(intervals)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Absence:
     """What evidence of absence made of an entry; ``closed``: its presence ended at ``absent_first``."""

@@ -111,7 +111,9 @@ class PartTables:
             rows: list[Row] = []
             for change in changes:
                 before = () if change.before is None else _of(change.before.entry, table)
-                rows += self._differing(table, change.after.slot, before, _of(change.after.entry, table))
+                after = _of(change.after.entry, table)
+                if before[:-1] != after[:-1]:  # rarely: the newest part stands in the entry's own row
+                    rows += self._differing(table, change.after.slot, before, after)
             self._file.execute_many(_REPLACE[table], rows)
 
     def _differing(self, table: str, slot: int, before: Parts, after: Parts) -> list[Row]:

@@ -32,6 +32,7 @@ from r4_ros.core.model import (
     Visibility,
 )
 from r4_ros.core.pose_array import rotation_matrices
+from r4_ros.core.quick import quick
 from r4_ros.memory import shares
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.codec import single, single_pose
@@ -48,6 +49,7 @@ _EYE = np.eye(3)
 Numbers = npt.NDArray[np.int64]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Seen:
     """An observation placed in the map: its aligned box and covariance there."""
@@ -64,6 +66,7 @@ class Seen:
         return self.observation.visibility == Visibility.VISIBLE
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Views:
     """The same of all observations of a frame: centres and extents [n, 3], covariances [n, 3, 3]."""
@@ -84,6 +87,7 @@ class Views:
         return Views(self.centre[some], self.extent[some], self.covariance[some])
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class FrameContext:
     """What all observations of a frame share.
@@ -199,6 +203,7 @@ def new_stays(seen: Sequence[Seen], context: FrameContext) -> list[Stay]:
     ]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Sighted:
     """A stay with one more sighting of it; and whether that is too far off for the thing to be where it stayed."""
@@ -322,9 +327,7 @@ def _turned(stay: Stay, seen: Seen, box: Box, context: FrameContext) -> Turn | N
     return kept(averaged(known, view, share, (x / far, y / far)), box.extent)
 
 
-def _known(
-    stays: Sequence[Stay], frames: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _known(stays: Sequence[Stay], frames: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Centres and sizes [n, 3] of stays in the map, and covariances [n, 3, 3]; ``frames`` of their anchors."""
     rotation, position = frames
     numbers = np.array(
@@ -387,5 +390,7 @@ def _in_anchors(
     on = {h.anchor.anchor_id: h.anchor for h in hung}
     back = {number: single_pose(inverse(anchor.pose_in_map)).orientation for number, anchor in on.items()}
     numbers = np.concatenate([[h.middle for h in hung], extents], axis=1).astype(np.float32).tolist()
-    boxes = [Box(Pose(tuple(v[:3]), back[h.anchor.anchor_id]), tuple(v[3:])) for h, v in zip(hung, numbers, strict=True)]
+    boxes = [
+        Box(Pose(tuple(v[:3]), back[h.anchor.anchor_id]), tuple(v[3:])) for h, v in zip(hung, numbers, strict=True)
+    ]
     return boxes, singles(transposed(rotation) @ covariances @ rotation)

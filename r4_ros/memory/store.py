@@ -25,6 +25,7 @@ from r4_ros.core.model import (
     Vec3,
     View,
 )
+from r4_ros.core.quick import quick
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchor_records import BeliefRecord, Passed, PathRecord, TrailRecord
 from r4_ros.memory.division_records import Division, KeptSighting
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from r4_ros.memory.bulk import EntryBatch, VectorBatch
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
     """A stretch of an agent's time in which stamps don't go back. A new ``era``: time went back before it."""
@@ -47,6 +49,7 @@ class SessionRecord:
     newest_ns: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class WriterRecord:
     """Which session the frames of a writer belong to, from its ``first_sequence`` on."""
@@ -61,6 +64,7 @@ class WriterRecord:
     newest_ns: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class AnchorRecord:
     """An anchor and the camera whose frames hang on it."""
@@ -69,6 +73,7 @@ class AnchorRecord:
     anchor: Anchor
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StoredFrame:
     """A frame record as it is kept: its pose hangs on an anchor; ``view.depth`` is empty where it was thinned out.
@@ -94,6 +99,7 @@ class StoredFrame:
     believed: Pose | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class KeptFrame:
     """A frame as it came, as far as it was kept; ``held``: its camera's last kept depth holds for it too."""
@@ -103,6 +109,7 @@ class KeptFrame:
     held: bool
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StoredView:
     """A frame that kept its depth: what was in view from its stamp until ``until_ns``, and where from.
@@ -122,6 +129,7 @@ class StoredView:
     settled: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StoredCells:
     """What an agent looked at in one minute, as packed cells of the map (see ``cells``).
@@ -138,6 +146,7 @@ class StoredCells:
     cells: bytes
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
     """An entry, its slot (its number in columns and tables) and the evidence of absence gathered so far."""
@@ -148,6 +157,7 @@ class StoredEntry:
     absent_count: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
     """An event; its places hang on anchors (``event.place`` is where they were placed when it was made)."""
@@ -160,6 +170,7 @@ class StoredEvent:
     from_place: Vec3 | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
     """An episode; its place, if any, hangs on an anchor, or stands in the map where there is none.
@@ -173,6 +184,7 @@ class StoredEpisode:
     number: int = field(default=0, compare=False)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class EntryChange:
     """An entry before (None: new) and after."""
@@ -181,6 +193,7 @@ class EntryChange:
     after: StoredEntry
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class FrameChange:
     """All that one frame changes; written in one transaction.
@@ -206,6 +219,7 @@ class FrameChange:
     voided: tuple[str, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CorrectionChange:
     """All that a person's correction changes; written in one transaction with the record of it.

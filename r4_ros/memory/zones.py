@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.model import FOREVER, FloatArray, Vec3
+from r4_ros.core.quick import quick
 from r4_ros.memory.tables import Table
 
 Slots = npt.NDArray[np.int64]
@@ -45,6 +46,7 @@ _NEVER = np.iinfo(np.int64).max
 _NO_AGENT = np.iinfo(np.int32).max
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Narrow:
     """What candidates have in common: a place touching a box of the map, a sighting's span, agents (None: any)."""
@@ -69,6 +71,7 @@ class Narrow:
         return np.array([min(self.end_ns, FOREVER) - 1, -self.start_ns])
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Spans:
     """What the zones need of entries: boxes around their places [n, 3], first and last sighting, codes."""
