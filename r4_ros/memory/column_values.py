@@ -24,15 +24,25 @@ def presence_of(entry: Entry | None) -> tuple[Presence, ...]:
 
 
 def seen_values(entries: Sequence[Entry]) -> dict[str, list[Any]]:
-    """What the columns say of known entries, but for words and places."""
+    """What the columns say of known entries, but for words, places and when they were seen last."""
     return {
         "session": [e.session for e in entries],
         "visibility": [int(e.visibility) for e in entries],
         "motion": [int(e.motion) for e in entries],
         "gone": [e.presence[-1].end != FOREVER for e in entries],
         "first_seen": [e.first_seen for e in entries],
-        "last_seen": [e.last_seen for e in entries],
     }
+
+
+def differs(before: Entry, after: Entry) -> bool:
+    """Whether any of these ``seen_values`` do."""
+    return (
+        before.session != after.session
+        or before.visibility is not after.visibility
+        or before.motion is not after.motion
+        or (before.presence[-1].end == FOREVER) != (after.presence[-1].end == FOREVER)
+        or before.sightings[0].start != after.sightings[0].start
+    )
 
 
 def says_other(before: Entry, after: Entry) -> bool:

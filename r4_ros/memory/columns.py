@@ -18,7 +18,7 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.attributes import current_attributes
 from r4_ros.memory.boxes import half_axes
 from r4_ros.memory.bulk import EntryBatch, VectorBatch
-from r4_ros.memory.column_values import presence_of, says_other, seen_values, sightings_of, stays_of
+from r4_ros.memory.column_values import differs, presence_of, says_other, seen_values, sightings_of, stays_of
 from r4_ros.memory.shares import ShareColumns
 from r4_ros.memory.store import StoredEntry
 from r4_ros.memory.tables import Codes, Column, Holders, PartTable, Table
@@ -182,8 +182,11 @@ class Columns:
         """Take over entries that have rows; gives the rows of the stays that differ."""
         before, after = [entry for entry, _ in changes], [stored.entry for _, stored in changes]
         self._say(slots, before, after)
-        for name, values in seen_values(after).items():
-            self.entries[name][slots] = values
+        self.entries["last_seen"][slots] = [entry.last_seen for entry in after]
+        other = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is None or differs(a, b)]
+        if other:
+            for name, values in seen_values([after[i] for i in other]).items():
+                self.entries[name][slots[other]] = values
         for old, stored in changes:
             self._link(stored.slot, old, stored.entry)
         _write_spans(self.sightings, slots, map(sightings_of, before), map(sightings_of, after))

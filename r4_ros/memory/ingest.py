@@ -297,7 +297,7 @@ def check(frame: Frame) -> None:
     for o in frame.observations:
         if not is_place(o.box.extent) or min(o.box.extent) < 0:
             problem = f"observation {o.index} has an impossible extent: {o.box.extent}"
-        if not math.isfinite(o.confidence) or not all(map(math.isfinite, o.position_covariance)):
+        if not math.isfinite(o.confidence + sum(o.position_covariance)):
             problem = f"observation {o.index} has a confidence or covariance that is not finite"
     if len({o.index for o in frame.observations}) != len(frame.observations):
         problem = "two observations have the same index"

@@ -269,13 +269,11 @@ class ShareColumns(Table):
         self, blocks: Numbers, own: FloatArray, place: Callable[[Numbers, FloatArray], FloatArray]
     ) -> FloatArray:
         """The middles [n, 3] of stays in the map. ``own``: what their own anchors say; ``place``: of points on some."""
-        weight = self["weight"][blocks].astype(float)
-        points = self["position"][blocks].astype(float).reshape(-1, 3)
+        weight = self["weight"][blocks]
+        points = self["position"][blocks].reshape(-1, 3)
         places = place(self["anchor"][blocks].ravel(), points).reshape(-1, MOST, 3)
-        middle = (1 - weight.sum(axis=1, keepdims=True)) * own
-        for k in range(MOST):
-            middle += weight[:, k, None] * places[:, k]
-        return np.asarray(middle)
+        left = 1 - weight.sum(axis=1, keepdims=True, dtype=float)
+        return np.asarray(left * own + np.einsum("nk,nkj->nj", weight, places))
 
     def on(self, anchors: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which blocks have a share on some of the anchors, a mask by number."""

@@ -29,6 +29,13 @@ PAUSE_S = 0.02
 _ANALYSED_ROWS = 1000
 CHECKPOINT_COMMITS = 200
 """After so many commits the log is folded into the file, by a thread of its own."""
+_LOOK_COMMITS = 8
+"""After so many the length of the log is looked at."""
+
+# Without an adapter of their own, sqlite3 asks each of these whether it can adapt itself, and makes two errors of the
+# answers: 3 % of what storing a frame costs.
+sqlite3.register_adapter(bytes, bytes)
+sqlite3.register_adapter(type(None), lambda none: none)
 
 
 class SqliteFile:
@@ -222,7 +229,8 @@ class _Checkpoints:
     def committed(self) -> None:
         """Count a commit, and wake the thread when it is time."""
         self._commits += 1
-        if self._commits < CHECKPOINT_COMMITS and self._log_bytes() <= WAL_LIMIT_BYTES:
+        looks = self._commits % _LOOK_COMMITS == 0
+        if self._commits < CHECKPOINT_COMMITS and not (looks and self._log_bytes() > WAL_LIMIT_BYTES):
             return
         self._commits = 0
         if self._thread is None:

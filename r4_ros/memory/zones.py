@@ -138,8 +138,8 @@ class Zones:
 
     def _stay(self, rows: Slots, known: Mask, sides: Sides, times: Times, spans: Spans) -> Mask:
         """Write what may stay in the row where it is; gives which may. The sides are widened by those known before."""
-        zone, column = np.divmod(rows, ZONE)
-        sides[:] = np.where(known, np.minimum(sides, self._sides[zone, :, column].T), sides)
+        zone, column = rows >> _ZONE_BITS, rows & (ZONE - 1)
+        np.minimum(sides, self._sides[zone, :, column].T, out=sides, where=known)
         staying = known & (self._agent[zone, column] == spans.agent) & (self._map[zone, column] == spans.map)
         staying &= _none_exceeds(self._least_sides[:, zone], sides)
         if not staying.all():
