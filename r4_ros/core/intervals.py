@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import FOREVER, NS_PER_S, Interval
+from r4_ros.core.series import LONG, Series
 
 
 def at(stamp_ns: int) -> Interval:
@@ -53,13 +54,16 @@ def merge(intervals: Iterable[Interval], max_gap_ns: int = 0) -> tuple[Interval,
     return tuple(merged)
 
 
-def add(intervals: Sequence[Interval], stamp_ns: int, max_gap_ns: int) -> tuple[Interval, ...]:
+def add(intervals: Sequence[Interval], stamp_ns: int, max_gap_ns: int) -> Sequence[Interval]:
     """Add one sighting to sorted disjoint intervals; also a late one (out of order)."""
+    if len(intervals) >= LONG:
+        intervals = Series.of(intervals)
     if not intervals or stamp_ns - intervals[-1].end > max_gap_ns:
-        return (*intervals, at(stamp_ns))
+        return intervals.with_more(at(stamp_ns)) if isinstance(intervals, Series) else (*intervals, at(stamp_ns))
     last = intervals[-1]
     if stamp_ns >= last.start:
-        return (*intervals[:-1], Interval(last.start, max(last.end, stamp_ns + 1)))
+        longer = Interval(last.start, max(last.end, stamp_ns + 1))
+        return intervals.with_last(longer) if isinstance(intervals, Series) else (*intervals[:-1], longer)
     return merge((*intervals, at(stamp_ns)), max_gap_ns)
 
 

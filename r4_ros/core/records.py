@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -180,7 +181,7 @@ class Entry:
     label: str
     label_votes: tuple[tuple[str, float], ...]
     stays: tuple[Stay, ...]
-    sightings: tuple[Interval, ...]
+    sightings: Sequence[Interval]
     presence: tuple[Presence, ...]
     description: str = ""
     attributes: tuple[AttributeValue, ...] = ()

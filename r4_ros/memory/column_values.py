@@ -13,7 +13,7 @@ def stays_of(entry: Entry | None) -> tuple[Stay, ...]:
     return () if entry is None else entry.stays
 
 
-def sightings_of(entry: Entry | None) -> tuple[Interval, ...]:
+def sightings_of(entry: Entry | None) -> Sequence[Interval]:
     """Its sightings; of what isn't there yet none."""
     return () if entry is None else entry.sightings
 

@@ -387,8 +387,8 @@ def _same_spans(before: Entry, after: Entry) -> bool:
 def _write_spans(
     table: PartTable,
     slots: Slots,
-    before: Iterable[tuple[Interval | Presence, ...]],
-    after: Iterable[tuple[Interval | Presence, ...]],
+    before: Iterable[Sequence[Interval | Presence]],
+    after: Iterable[Sequence[Interval | Presence]],
 ) -> None:
     rows, parts = table.changed(slots, before, after)
     table["start"][rows], table["end"][rows] = [p.start for p in parts], [p.end for p in parts]

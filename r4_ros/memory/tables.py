@@ -95,10 +95,10 @@ class PartTable(Table):
         return self._newest(slot, count - first_changed)
 
     def changed(
-        self, slots: npt.NDArray[np.int64], before: Iterable[tuple[Part, ...]], after: Iterable[tuple[Part, ...]]
+        self, slots: npt.NDArray[np.int64], before: Iterable[Sequence[Part]], after: Iterable[Sequence[Part]]
     ) -> tuple[npt.NDArray[np.int64], list[Part]]:
         """Make slots have as many rows as ``after`` has parts; gives the rows to be written, and with which parts."""
-        rows, parts, added = list[int](), list[Part](), list[tuple[int, tuple[Part, ...]]]()
+        rows, parts, added = list[int](), list[Part](), list[tuple[int, Sequence[Part]]]()
         self._make_room(int(slots.max(initial=0)))
         for slot, last, old, new in zip(slots.tolist(), self.last[slots].tolist(), before, after, strict=True):
             if not old:
@@ -153,13 +153,13 @@ class PartTable(Table):
 
 
 def first_difference(old: Sequence[object], new: Sequence[object]) -> int:
-    """How many leading parts of two tuples are equal.
+    """How many leading parts of two tuples or series are equal.
 
     Compared by slices, not one by one: a thing in daily use has ten thousand sightings after some weeks, of which
     mostly the last one differs.
     """
     shared = min(len(old), len(new))
-    end, step = shared, 1
+    end, step = max(0, shared - 1), 8
     while old[:end] != new[:end]:
         end, step = max(0, end - step), 8 * step
     while end < shared and old[end] == new[end]:
