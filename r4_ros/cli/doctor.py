@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from r4_ros.cli.replay import TOPIC_OPTIONS, params_of, topic_option
+from r4_ros.cli import inputs
 
 if TYPE_CHECKING:
     from r4_ros.bridges.examination import Examination, Finding
@@ -41,28 +41,28 @@ def doctor(
     namespace: Annotated[str, typer.Option(help="the robot's namespace")] = "",
     node: Annotated[str, typer.Option(help="name of its perception node")] = "perception_node",
     sim_time: Annotated[bool, typer.Option("--sim-time", help="take the time from /clock")] = False,
-    detector: Annotated[Path | None, typer.Option(help="ONNX detector to try")] = None,
+    detector: inputs.Detector = None,
     segmenter: Annotated[str, typer.Option(help="what finds things; default: as for the nodes or r4 replay")] = "",
-    legend: Annotated[Path | None, typer.Option(help="names of the label image's ids, JSON or YAML")] = None,
-    intrinsics: Annotated[str, typer.Option(help="folders: fx,fy,cx,cy in pixels")] = "",
-    depth_intrinsics: Annotated[str, typer.Option(help="folders: of depth, where they differ")] = "",
-    fps: Annotated[float, typer.Option(help="numbered frames: rate")] = 30.0,
-    up: Annotated[str, typer.Option(help="folders: axis that points up; auto: as the cameras stand")] = "auto",
-    color_topic: Annotated[str, topic_option("color")] = "",
-    depth_topic: Annotated[str, topic_option("depth")] = "",
-    cloud_topic: Annotated[str, topic_option("cloud")] = "",
-    label_topic: Annotated[str, topic_option("label")] = "",
-    color_info_topic: Annotated[str, topic_option("color_info")] = "",
-    depth_info_topic: Annotated[str, topic_option("depth_info")] = "",
-    label_info_topic: Annotated[str, topic_option("label_info")] = "",
-    odometry_topic: Annotated[str, topic_option("odometry")] = "",
-    pose_topic: Annotated[str, topic_option("pose")] = "",
-    param: Annotated[list[str] | None, typer.Option(help="perception's other parameters: name=value")] = None,
+    legend: inputs.Legend = None,
+    intrinsics: inputs.Intrinsics = "",
+    depth_intrinsics: inputs.DepthIntrinsics = "",
+    fps: inputs.Fps = 30.0,
+    up: inputs.Up = "auto",
+    color_topic: inputs.ColorTopic = "",
+    depth_topic: inputs.DepthTopic = "",
+    cloud_topic: inputs.CloudTopic = "",
+    label_topic: inputs.LabelTopic = "",
+    color_info_topic: inputs.ColorInfoTopic = "",
+    depth_info_topic: inputs.DepthInfoTopic = "",
+    label_info_topic: inputs.LabelInfoTopic = "",
+    odometry_topic: inputs.OdometryTopic = "",
+    pose_topic: inputs.PoseTopic = "",
+    param: inputs.Param = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON document")] = False,
 ) -> None:
     """Examine, print, and exit with 1 where nothing would be stored; see ``register``."""
     given = locals()
-    chosen = {role: given[f"{role}_topic"] for role in TOPIC_OPTIONS if given[f"{role}_topic"]}
+    chosen = inputs.topics_of(given)
     values: dict[str, Any] = {}
     if detector is not None:
         values.update(segmenter="detector", detector_model=str(detector))
@@ -70,7 +70,7 @@ def doctor(
         values["segmenter"] = segmenter
     if legend is not None:
         values["label_legend"] = str(legend)
-    values.update(params_of(param or []))
+    values.update(inputs.params_of(param or []))
     if recording is not None:
         from r4_ros.bridges.sources import FolderOptions
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from r4_ros.cli import inputs
 from r4_ros.cli.frames import progress, summary
 
 if TYPE_CHECKING:
     from r4_ros.bridges.recording import Recording
     from r4_ros.core.config import PerceptionConfig
 
-TOPIC_OPTIONS = ("color", "depth", "cloud", "label", "color_info", "depth_info", "label_info", "odometry", "pose")
 FINISH_S = 600.0  # for descriptions that are still being written at the end
-PANEL = "Topics (found by type and name where not given)"
 
 
 def register(app: typer.Typer) -> None:
@@ -27,25 +26,18 @@ def register(app: typer.Typer) -> None:
     app.command(name="replay", help="Build a memory from a rosbag2 recording or a folder of RGB-D frames.")(replay)
 
 
-def topic_option(role: str) -> Any:
-    """The command line option that names a role's topic."""
-    return typer.Option(
-        f"--{role.replace('_', '-')}-topic", help=f"topic of {role.replace('_', ' ')}", rich_help_panel=PANEL
-    )
-
-
 def replay(
     recording: Annotated[Path, typer.Argument(help="rosbag2 folder, .mcap or .db3 file, or folder of RGB-D frames")],
     db: Annotated[Path, typer.Option(help="database of the memory; made where it doesn't exist")] = Path("r4.db"),
     agent: Annotated[str, typer.Option(help="whose memory this is")] = "robot",
-    detector: Annotated[Path | None, typer.Option(help="ONNX detector")] = None,
+    detector: inputs.Detector = None,
     detector_classes: Annotated[str, typer.Option(help="coco80, or a file with one name a line")] = "coco80",
     detector_decoding: Annotated[str, typer.Option(help="centernet or yolo")] = "centernet",
     confidence: Annotated[float | None, typer.Option(help="detections below are dropped")] = None,
     segmenter: Annotated[
         str, typer.Option(help="detector, label_image, sam2, grounded, clusters; default: as the input allows")
     ] = "",
-    legend: Annotated[Path | None, typer.Option(help="names of the label image's ids, JSON or YAML")] = None,
+    legend: inputs.Legend = None,
     embedder: Annotated[str, typer.Option(help="minilm, multilingual, st:NAME or none")] = "minilm",
     map_frame: Annotated[str, typer.Option(help="fixed frame, z up")] = "map",
     odom_frame: Annotated[str, typer.Option(help="continuous frame; '': none")] = "odom",
@@ -53,20 +45,20 @@ def replay(
     pose_source: Annotated[str, typer.Option(help="tf, odometry or pose")] = "tf",
     map_id: Annotated[str, typer.Option(help="maps with one id share coordinates")] = "",
     slop: Annotated[float, typer.Option(help="colour and depth stamps may differ by, s")] = 0.05,
-    intrinsics: Annotated[str, typer.Option(help="folders: fx,fy,cx,cy in pixels")] = "",
-    depth_intrinsics: Annotated[str, typer.Option(help="folders: of depth, where they differ")] = "",
-    fps: Annotated[float, typer.Option(help="numbered frames: rate")] = 30.0,
-    up: Annotated[str, typer.Option(help="folders: axis that points up; auto: as the cameras stand")] = "auto",
-    color_topic: Annotated[str, topic_option("color")] = "",
-    depth_topic: Annotated[str, topic_option("depth")] = "",
-    cloud_topic: Annotated[str, topic_option("cloud")] = "",
-    label_topic: Annotated[str, topic_option("label")] = "",
-    color_info_topic: Annotated[str, topic_option("color_info")] = "",
-    depth_info_topic: Annotated[str, topic_option("depth_info")] = "",
-    label_info_topic: Annotated[str, topic_option("label_info")] = "",
-    odometry_topic: Annotated[str, topic_option("odometry")] = "",
-    pose_topic: Annotated[str, topic_option("pose")] = "",
-    param: Annotated[list[str] | None, typer.Option(help="perception's other parameters: name=value")] = None,
+    intrinsics: inputs.Intrinsics = "",
+    depth_intrinsics: inputs.DepthIntrinsics = "",
+    fps: inputs.Fps = 30.0,
+    up: inputs.Up = "auto",
+    color_topic: inputs.ColorTopic = "",
+    depth_topic: inputs.DepthTopic = "",
+    cloud_topic: inputs.CloudTopic = "",
+    label_topic: inputs.LabelTopic = "",
+    color_info_topic: inputs.ColorInfoTopic = "",
+    depth_info_topic: inputs.DepthInfoTopic = "",
+    label_info_topic: inputs.LabelInfoTopic = "",
+    odometry_topic: inputs.OdometryTopic = "",
+    pose_topic: inputs.PoseTopic = "",
+    param: inputs.Param = None,
     ros: Annotated[
         bool, typer.Option("--ros", help="publish to running nodes instead, on perception's own topics, with /clock")
     ] = False,
@@ -80,7 +72,7 @@ def replay(
     from r4_ros.bridges.sources import FolderOptions, open_recording
     from r4_ros.core.config import PerceptionConfig, build
 
-    chosen = {role: given[f"{role}_topic"] for role in TOPIC_OPTIONS if given[f"{role}_topic"]}
+    chosen = inputs.topics_of(given)
     options = FolderOptions.of_texts(intrinsics, depth_intrinsics, fps, up)
     source = open_recording(recording, chosen, options, wanted=("color", "depth", "color_info"))
     try:
@@ -102,31 +94,11 @@ def replay(
         }
         if confidence is not None:
             values["detector_confidence"] = confidence
-        config = build(PerceptionConfig, {**values, **params_of(param or [])})
+        config = build(PerceptionConfig, {**values, **inputs.params_of(param or [])})
         result = _publish(source, config, namespace, rate, lockstep) if ros else _ingest(source, config, db)
     finally:
         source.close()
     print(json.dumps(result) if as_json else summary(result, "Where is the cup?"))
-
-
-def params_of(given: list[str]) -> dict[str, Any]:
-    """Parameters by name, as the types of their defaults."""
-    import yaml
-
-    from r4_ros.core.config import PerceptionConfig, default_of, param_fields
-    from r4_ros.core.errors import InvalidArgument
-
-    texts = {f.name for f in param_fields(PerceptionConfig) if isinstance(default_of(f), str)}
-    values: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InvalidArgument(f"--param '{text}': name=value is needed")
-        try:
-            values[name] = value if name in texts else yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise InvalidArgument(f"--param '{text}': {value} is no value") from error
-    return values
 
 
 def _segmenter(config: PerceptionConfig) -> Any:

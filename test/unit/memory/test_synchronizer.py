@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from r4_ros.evaluation.postgres_server import Server
 from r4_ros.memory import feed, outbox, synchronizer
 
 S = 1_000_000_000
+Action = tuple[str, str, int]
 MakeRobot = Callable[..., Robot]
 
 
@@ -211,7 +212,7 @@ class Drive:
 
 @contextmanager
 def driven(
-    server: Server, folder: Path, make_robot: Any, thing: Any, axes: Any, actions: Sequence[tuple[str, str, int]]
+    server: Server, folder: Path, make_robot: Any, thing: Any, axes: Any, actions: Sequence[Action]
 ) -> Iterator[Drive]:
     """What robots and server know once all was done, in small batches, and nothing is left to be told."""
     with pytest.MonkeyPatch.context() as patched:
@@ -231,18 +232,19 @@ def driven(
             drive.fleet.library.close()
 
 
+@pytest.fixture
+def drive_through(
+    postgres_server: Server, make_robot: Any, thing: Any, axes: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Sequence[Action]], AbstractContextManager[Drive]]:
+    return lambda actions: driven(postgres_server, tmp_path_factory.mktemp("drive"), make_robot, thing, axes, actions)
+
+
 @settings(max_examples=8, deadline=None)
 @given(actions=st.lists(ACTIONS, min_size=5, max_size=60))
 def test_whatever_comes_in_between_memories_are_equal_in_the_end(
-    postgres_server: Server,
-    make_robot: Any,
-    thing: Any,
-    axes: Any,
-    tmp_path_factory: pytest.TempPathFactory,
-    actions: list[tuple[str, str, int]],
+    drive_through: Callable[[Sequence[Action]], AbstractContextManager[Drive]], actions: list[Action]
 ) -> None:
-    folder = tmp_path_factory.mktemp("drive")
-    with driven(postgres_server, folder, make_robot, thing, axes, actions) as drive:
+    with drive_through(actions) as drive:
         r1, r2 = drive.robots.values()
         check_observations(drive.fleet, [r1, r2])
         check_alike(r1.library, drive.fleet.library, "r1", "r2")
@@ -255,15 +257,9 @@ def test_whatever_comes_in_between_memories_are_equal_in_the_end(
 @settings(max_examples=8, deadline=None)
 @given(actions=st.lists(CORRECTIONS, min_size=5, max_size=20))
 def test_whoever_corrects_a_robots_things_here_or_there_in_the_end_they_are_called_alike(
-    postgres_server: Server,
-    make_robot: Any,
-    thing: Any,
-    axes: Any,
-    tmp_path_factory: pytest.TempPathFactory,
-    actions: list[tuple[str, str, int]],
+    drive_through: Callable[[Sequence[Action]], AbstractContextManager[Drive]], actions: list[Action]
 ) -> None:
-    folder = tmp_path_factory.mktemp("drive")
-    with driven(postgres_server, folder, make_robot, thing, axes, [*KNOWN, *actions]) as drive:
+    with drive_through([*KNOWN, *actions]) as drive:
         r1, r2 = drive.robots.values()
         check_observations(drive.fleet, [r1, r2])
         called = [{e.entry_id: e.label for e in one.library.entries()} for one in (drive.fleet, r1, r2)]
