@@ -16,7 +16,6 @@ R4Error
 ├── WriterRefused         another live writer serves this agent
 ├── UnknownEntry          no such entry, agent, map or region
 ├── UnsupportedQuestion   the query language can't express it
-├── PlanInvalid           a plan that breaks the schema
 ├── ModelError            the language model failed or answered outside the schema
 └── ExperienceError       the experience store refused the record
 """
@@ -42,7 +41,6 @@ class OutcomeCode(IntEnum):
     WRITER_REFUSED = 201
     UNKNOWN_ENTRY = 202
     UNSUPPORTED = 300
-    PLAN_INVALID = 301
     MODEL_FAILED = 302
     EXPERIENCE_FAILED = 400
 
@@ -155,12 +153,6 @@ class UnsupportedQuestion(R4Error):
     """The query language can't express it."""
 
     code = OutcomeCode.UNSUPPORTED
-
-
-class PlanInvalid(R4Error, ValueError):
-    """A plan that breaks the schema."""
-
-    code = OutcomeCode.PLAN_INVALID
 
 
 class ModelError(R4Error):
