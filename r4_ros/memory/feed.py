@@ -24,6 +24,7 @@ from r4_ros.memory.revise import split_id
 from r4_ros.memory.sql import Database, Row
 from r4_ros.memory.sql_alignments import AlignmentTable
 from r4_ros.memory.sql_entries import EntryTable
+from r4_ros.memory.sql_frames import SESSIONS
 from r4_ros.memory.sql_rows import stored_episode, stored_event
 from r4_ros.memory.sql_vectors import vector_models, vector_of
 from r4_ros.memory.store import (
@@ -48,9 +49,7 @@ _NEWEST = "SELECT change_no, CAST(at AS text) FROM changed ORDER BY change_no DE
 _CHANGED = (
     "SELECT change_no, CAST(at AS text), kind, ids, gone FROM changed WHERE change_no > ? ORDER BY change_no LIMIT ?"
 )
-_SESSIONS = (
-    "SELECT agent_id, session, era, first_ns, newest_ns FROM session WHERE agent_id <> ? ORDER BY agent_id, session"
-)
+_SESSIONS = f"{SESSIONS} WHERE agent_id <> ? ORDER BY agent_id, session"
 _ANCHORS = "SELECT * FROM anchor WHERE anchor_id = ANY(?) ORDER BY anchor_id"
 _SLOTS = "SELECT slot FROM entry WHERE slot >= ? AND agent_id <> ? ORDER BY slot LIMIT ?"
 _OTHERS = "SELECT slot FROM entry WHERE slot = ANY(?) AND agent_id <> ? ORDER BY slot"

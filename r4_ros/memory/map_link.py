@@ -12,6 +12,7 @@ from r4_ros.memory.feed import Feed
 from r4_ros.memory.postgres_database import PostgresDatabase, open_postgres
 from r4_ros.memory.postgres_sync import CHANNEL_DONE, CHANNEL_DOWN, CHANNEL_UP
 from r4_ros.memory.server_state import ClockOffset, ServerState
+from r4_ros.memory.sql_frames import SESSIONS
 from r4_ros.memory.store import SessionRecord
 
 ROUNDS = 5
@@ -21,8 +22,7 @@ _WRITABLE = "SET default_transaction_read_only = off"
 _AGENT = "SELECT agent_id FROM robot_role WHERE role_name = current_user"
 _CLOCK = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000000 AS BIGINT)"
 _STATE = "SELECT sequence, told, frames, observations, refused, problem FROM synced WHERE agent_id = ? AND writer = ?"
-_SESSIONS = """SELECT agent_id, session, era, first_ns, newest_ns FROM session WHERE agent_id = ?
-    ORDER BY session"""
+_SESSIONS = f"{SESSIONS} WHERE agent_id = ? ORDER BY session"
 _WAITING = f"""SELECT sequence, substring(content FROM 1 FOR {envelope.HEAD_BYTES}) FROM inbox
     WHERE agent_id = ? AND writer = ? ORDER BY sequence"""
 _PUT = """INSERT INTO inbox(agent_id, writer, sequence, kind, sent_ns, content) VALUES (?, ?, ?, 'batch', ?, ?)

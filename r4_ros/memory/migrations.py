@@ -172,4 +172,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     ("ALTER TABLE stay ADD COLUMN shares BLOB", "ALTER TABLE entry ADD COLUMN stay_shares BLOB"),
     ("CREATE INDEX entry_merged ON entry(merged_into) WHERE merged_into IS NOT NULL",),
     (),  # from here on an entry's row leaves out what is usual (``sql_parts.COLUMNS``, ``codec.dump_votes``)
+    (  # the revision of a frame stands with its writer, and sessions are as new as their frames (``sql_frames``)
+        "ALTER TABLE writer ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
+    ),
 )

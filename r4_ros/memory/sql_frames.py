@@ -15,7 +15,13 @@ _FRAME = """INSERT INTO frame(frame_id, session_no, stamp_ns, stream_id, writer_
 _PROLONG = "UPDATE frame SET until_ns = ? WHERE frame_id = ? AND until_ns < ?"
 _ANCHOR = "INSERT INTO anchor VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SESSION_SEEN = "UPDATE session SET first_ns = ?, newest_ns = ? WHERE session_no = ?"
-_WRITER_SEEN = "UPDATE writer SET newest_sequence = ?, newest_ns = ? WHERE writer_no = ?"
+_WRITER_SEEN = "UPDATE writer SET newest_sequence = ?, newest_ns = ?, revision = ? WHERE writer_no = ?"
+SESSIONS = """SELECT agent_id, session, era, first_ns, coalesce((SELECT max(stamp_ns) FROM frame f
+    WHERE f.session_no = s.session_no AND stamp_ns > newest_ns), newest_ns) FROM session s"""
+"""Sessions as they are: the row of one isn't written for every frame that goes on with it."""
+REVISION = """SELECT coalesce(max(value), 0) FROM (SELECT value FROM meta WHERE name = 'revision'
+    UNION ALL SELECT max(revision) FROM writer) AS known"""
+"""The revision of the last change: a frame's stands with its writer, which is written anyway."""
 
 
 class FrameTable:
@@ -28,19 +34,25 @@ class FrameTable:
         self._streams: dict[tuple[Any, ...], int] = {}
 
     def write(self, changes: Sequence[FrameChange]) -> None:
-        """Write the frames of changes, of which each is later than those before it, and what they belong to."""
-        self.write_sessions([change.session for change in changes])
+        """Write the frames of changes, of which each is later than those before it, and what they belong to.
+
+        Revisions of frames that aren't known yet are written with them.
+        """
+        self.write_sessions([c.session for c in changes if c.session.first_ns == c.frame.stamp_ns])
         self.add_anchors([change.anchor for change in changes if change.anchor is not None])
-        new = [change.frame for change in changes if not change.known]
-        writers, prolonged = dict[int, Row](), dict[int, int]()
-        for frame in new:
-            w, number = frame.writer, self._writer_of(frame.writer)
-            writers[number] = (w.newest_sequence, w.newest_ns, number)
+        new = [change for change in changes if not change.known]
+        rows, writers, prolonged = list[Row](), dict[int, Row](), dict[int, int]()
+        for change in new:
+            frame, w = change.frame, change.frame.writer
+            number = self._writer_of(w)
+            writers[number] = (w.newest_sequence, w.newest_ns, change.revision, number)
+            rows.append(self._row(frame, self._session_of(change.session), number))
             if frame.prolongs is not None:
                 prolonged[frame.prolongs] = max(frame.stamp_ns, prolonged.get(frame.prolongs, 0))
         self._file.execute_many(_WRITER_SEEN, list(writers.values()))
-        self._file.execute_many(_FRAME, [self._row(frame) for frame in new])
-        self._file.execute_many(_PROLONG, [(until, frame_id, until) for frame_id, until in prolonged.items()])
+        self._file.execute_many(_FRAME, rows)
+        if prolonged:
+            self._file.execute_many(_PROLONG, [(until, frame_id, until) for frame_id, until in prolonged.items()])
 
     def write_sessions(self, sessions: Sequence[SessionRecord]) -> None:
         """Write what is known of sessions now; of several records of one the last."""
@@ -86,14 +98,14 @@ class FrameTable:
             )
         return self._writer_numbers[key]
 
-    def _row(self, f: StoredFrame) -> Row:
+    def _row(self, f: StoredFrame, session_no: int, writer_no: int) -> Row:
         depth = f.view.depth
         return (
             f.frame_id,
-            self._session_numbers[f.agent_id, f.session],
+            session_no,
             f.stamp_ns,
             self._stream_id(f),
-            self._writer_of(f.writer),
+            writer_no,
             f.sequence,
             f.anchor_id,
             pack_pose(f.sensor_in_anchor, small=True),

@@ -6,9 +6,9 @@ tables of their own, written once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from r4_ros.core.model import FOREVER, Entry, Interval, Presence, Stay
@@ -34,6 +34,11 @@ _TABLES = {
     "sighting": "slot, n, start_ns, end_ns",
     "presence": "slot, n, start_earliest_ns, start_ns, last_seen_ns, end_ns",
 }
+_PARTS: dict[str, Callable[[Entry], Parts]] = {
+    "stay": attrgetter("stays"),
+    "sighting": attrgetter("sightings"),
+    "presence": attrgetter("presence"),
+}
 _BLOBS = ("box", "covariance", "turned", "shares")
 LAST_IN_ENTRY = frozenset(_TABLES)
 """The tables that lack the last row of each entry."""
@@ -56,12 +61,13 @@ _CHUNK = 500
 
 
 def parts_row(entry: Entry) -> tuple[Any, ...]:
-    """The values of ``COLUMNS``."""
-    stay, seen, present = entry.stays[-1], entry.sightings[-1], entry.presence[-1]
-    interval = stay.interval
+    """The values of ``COLUMNS``; without calls for what is usual, since a frame writes many."""
+    stays, sightings, presence = entry.stays, entry.sightings, entry.presence
+    stay, seen, present = stays[-1], sightings[-1], presence[-1]
+    interval, start, seen_end = stay.interval, present.start, seen.end
     return (
-        len(entry.stays),
-        _unless(interval.start, present.start),
+        len(stays),
+        None if interval.start == start else interval.start,
         None if interval.end == FOREVER else interval.end,
         stay.anchor_id,
         pack_exact_box(stay.box),
@@ -69,16 +75,16 @@ def parts_row(entry: Entry) -> tuple[Any, ...]:
         stay.count,
         stay.whole,
         stay.revision,
-        len(entry.sightings),
-        _unless(seen.start, present.start),
-        seen.end,
-        len(entry.presence),
-        _unless(present.start_earliest, present.start),
-        present.start,
-        _unless(present.last_seen, seen.end - 1),
+        len(sightings),
+        None if seen.start == start else seen.start,
+        seen_end,
+        len(presence),
+        None if present.start_earliest == start else present.start_earliest,
+        start,
+        None if present.last_seen == seen_end - 1 else present.last_seen,
         None if present.end == FOREVER else present.end,
-        pack_turn(stay.turned),
-        pack_shares(stay.shares),
+        None if stay.turned is None else pack_turn(stay.turned),
+        pack_shares(stay.shares) if stay.shares else None,
     )
 
 
@@ -95,10 +101,6 @@ def last_parts(row: Row) -> tuple[Stay, Interval, Presence]:
     return stay, Interval(seen, row[11]), Presence(earliest, start, last_seen, end)
 
 
-def _unless(value: int, usual: int) -> int | None:
-    return None if value == usual else value
-
-
 class PartTables:
     """What came before the last parts of entries."""
 
@@ -107,14 +109,15 @@ class PartTables:
 
     def write(self, changes: Sequence[EntryChange]) -> None:
         """Write what differs between before and after; inside the caller's transaction."""
-        for table in _TABLES:
+        for table, parts_of in _PARTS.items():
             rows: list[Row] = []
             for change in changes:
-                before = () if change.before is None else _of(change.before.entry, table)
-                after = _of(change.after.entry, table)
-                if before[:-1] != after[:-1]:  # rarely: the newest part stands in the entry's own row
+                after = parts_of(change.after.entry)
+                before = () if change.before is None else parts_of(change.before.entry)
+                if (len(after) > 1 or len(before) > 1) and before[:-1] != after[:-1]:  # the newest: in the entry's row
                     rows += self._differing(table, change.after.slot, before, after)
-            self._file.execute_many(_REPLACE[table], rows)
+            if rows:
+                self._file.execute_many(_REPLACE[table], rows)
 
     def _differing(self, table: str, slot: int, before: Parts, after: Parts) -> list[Row]:
         kept, known = len(after) - 1, max(0, len(before) - 1)
@@ -207,9 +210,3 @@ def part_row(part: Part) -> Row:
         pack_turn(part.turned),
         pack_shares(part.shares),
     )
-
-
-def _of(entry: Entry, table: str) -> Parts:
-    if table == "stay":
-        return entry.stays
-    return entry.sightings if table == "sighting" else entry.presence

@@ -20,6 +20,7 @@ from r4_ros.core.model import FOREVER
 from r4_ros.core.pose_array import PoseArray
 from r4_ros.memory.codec import unpack_pose
 from r4_ros.memory.sql import SET_META, Database
+from r4_ros.memory.sql_frames import SESSIONS
 from r4_ros.memory.store_upkeep import KEPT_NS, Dropped
 from r4_ros.memory.thinning import needed
 
@@ -42,8 +43,6 @@ _FROM = f"coalesce((SELECT value FROM meta WHERE name = '{_PRUNED}' || s.session
 _OLDEST = f"""SELECT agent_id, session, oldest FROM (SELECT agent_id, session, session_no,
     (SELECT min(stamp_ns) FROM frame f WHERE f.session_no = s.session_no AND stamp_ns >= {_FROM}) AS oldest
     FROM session s) o WHERE oldest IS NOT NULL ORDER BY oldest, session_no"""
-
-_NEWEST = "SELECT agent_id, session, newest_ns FROM session"
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ def _pruned(file: Database, before_ns: int, max_bytes: int | None, beside: bool)
 def _due(file: Database, before_ns: int, beside: bool) -> tuple[str, int, int] | None:
     """Of which session history is to be dropped next, and before which stamp."""
     kept_ns = KEPT_NS if beside else -1
-    newest = {(agent, session): ns for agent, session, ns in file.execute(_NEWEST)}
+    newest = {(row[0], row[1]): row[4] for row in file.execute(SESSIONS)}
     for of, oldest_ns in oldest_history(file).items():
         until_ns = min(before_ns, newest[of] - kept_ns)
         if oldest_ns < until_ns:

@@ -13,7 +13,7 @@ from r4_ros.memory.codec import dump, load_list, unpack_known_pose, unpack_pose
 from r4_ros.memory.sql import SET_META, Database, GatheringDatabase
 from r4_ros.memory.sql_coverage import CoverageTable
 from r4_ros.memory.sql_episodes import EpisodeTable
-from r4_ros.memory.sql_frames import FrameTable
+from r4_ros.memory.sql_frames import REVISION, SESSIONS, FrameTable
 from r4_ros.memory.sql_history import History
 from r4_ros.memory.sql_rows import EVENT, VOID, event_row, observation_row, passed, stored_event, trail_record
 from r4_ros.memory.sql_upkeep import SqlUpkeep
@@ -112,15 +112,19 @@ class SqlStore(SqlUpkeep):
         self._file.execute_many(_OBSERVATION, rows)
         for change in changes:
             self._write_seldom(change)
-        self._write_revision(changes[-1].revision)
+        if changes[-1].known:
+            self._write_revision(changes[-1].revision)
 
     def _write_seldom(self, change: FrameChange) -> None:
         """What few frames have."""
         if change.known:
             self._told.late(change.frame.frame_id)
-        self._file.execute_many(VOID, [(1, event_id) for event_id in change.voided])
-        self._file.execute_many(EVENT, [event_row(event) for event in change.events])
-        self._crops.add(change.crops, change.crop_budget)
+        if change.voided:
+            self._file.execute_many(VOID, [(1, event_id) for event_id in change.voided])
+        if change.events:
+            self._file.execute_many(EVENT, [event_row(event) for event in change.events])
+        if change.crops:
+            self._crops.add(change.crops, change.crop_budget)
         for merge in change.merges:
             self._merges.write(merge, change.revision)
         for a in change.absences:
@@ -130,8 +134,7 @@ class SqlStore(SqlUpkeep):
 
     def revision(self) -> int:
         """Revision of the last change written."""
-        rows = self._file.execute("SELECT value FROM meta WHERE name = 'revision'")
-        return int(rows[0][0]) if rows else 0
+        return int(self._file.execute(REVISION)[0][0])
 
     def is_live(self) -> bool:
         """What ``set_live`` said last; False for a new file."""
@@ -144,10 +147,7 @@ class SqlStore(SqlUpkeep):
 
     def sessions(self) -> list[SessionRecord]:
         """All sessions, by agent and number."""
-        rows = self._file.execute(
-            "SELECT agent_id, session, era, first_ns, newest_ns FROM session ORDER BY agent_id, session"
-        )
-        return [SessionRecord(*row) for row in rows]
+        return [SessionRecord(*row) for row in self._file.execute(f"{SESSIONS} ORDER BY agent_id, session")]
 
     def writers(self) -> list[WriterRecord]:
         """All writers, in the order in which they first wrote."""

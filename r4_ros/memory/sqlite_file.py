@@ -32,10 +32,11 @@ CHECKPOINT_COMMITS = 200
 _LOOK_COMMITS = 8
 """After so many the length of the log is looked at."""
 
-# Without an adapter of their own, sqlite3 asks each of these whether it can adapt itself, and makes two errors of the
-# answers: 3 % of what storing a frame costs.
-sqlite3.register_adapter(bytes, bytes)
-sqlite3.register_adapter(type(None), lambda none: none)
+_SAME: tuple[tuple[type, Any], ...] = ((bytes, bytes), (bool, int), (type(None), {None: None}.get))
+for _kind, _same in _SAME:
+    # Without an adapter of their own, sqlite3 asks each of these whether it can adapt itself, and makes two errors of
+    # the answers: 3 % of what storing a frame costs.
+    sqlite3.register_adapter(_kind, _same)
 
 
 class SqliteFile:

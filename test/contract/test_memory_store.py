@@ -338,7 +338,7 @@ def test_frames_written_together_leave_the_last_of_what_each_changed(open_store:
     store = reopened(open_store, store)
     assert list(store.entries()) == [third, other] and store.revision() == 5 and store.problems() == []
     assert [(view.stamp_ns, view.until_ns) for view in store.views()] == [(5, 5), (6, 8), (9, 9)]
-    assert [(s.agent_id, s.newest_ns) for s in store.sessions()] == [("r1", 7), ("r2", 9)]
+    assert [(s.agent_id, s.newest_ns) for s in store.sessions()] == [("r1", 8), ("r2", 9)]
 
 
 def test_a_frame_is_stored_once(store: MemoryStore) -> None:

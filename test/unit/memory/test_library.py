@@ -164,11 +164,11 @@ def test_a_write_that_fails_leaves_the_memory_as_it_was(
     before = content(memory)
     frame = robot.frame(2, thing("mug", (2, 0, 0.8)), thing("plate", (2, 1, 0.8)))
 
-    def full(revision: int) -> None:
+    def full(change: object) -> None:
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr(memory._store, "_write_revision", full)
+        broken.setattr(memory._store, "_write_seldom", full)
         with pytest.raises(StoreError, match="full"):
             memory.ingest(frame)
     assert content(memory) == before and len(memory.retrieve(Query()).entries) == 1
