@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from r4_ros.core.model import Float32Array
+from r4_ros.memory.large_pages import clear_into_large_pages
 
 Rows = npt.NDArray[np.int64]
 HalfArray = npt.NDArray[np.float16]
@@ -84,6 +85,7 @@ class ByteCopy:
         self._sketch, self._rounding = sketch, 0.0 if sketch is None else _ROUNDING
         self._dimension = dimension = vectors.shape[1] if sketch is None else SKETCH
         self._codes: npt.NDArray[np.uint8] = np.zeros((0, dimension), np.uint8)
+        self._room = 0
         self._index: Any = faiss.IndexScalarQuantizer(
             dimension, faiss.ScalarQuantizer.QT_8bit_direct_signed, faiss.METRIC_L2
         )
@@ -98,14 +100,30 @@ class ByteCopy:
 
     def append(self, vectors: HalfArray) -> None:
         """Add rows."""
+        self.reserve(len(self._codes) + len(vectors))
         for i in range(0, len(vectors), _CHUNK):
             some = singles(vectors[i : i + _CHUNK])
             rounded, shift = self._rounded(some)
             self._shift = max(self._shift, shift)
             self._longest = max(self._longest, float(np.einsum("ij,ij->i", some, some).max()))
             self._index.add(rounded)
-        flat = _faiss().rev_swig_ptr(self._index.codes.data(), self._index.ntotal * self._dimension)
-        self._codes = flat.reshape(-1, self._dimension)
+        self._codes = self._memory(self._index.ntotal)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows in all."""
+        if rows > self._room:
+            self._room = max(rows, 2 * self._room)
+            known = self._codes.copy()
+            self._index.codes.resize(0)
+            self._index.codes.resize(self._room * self._dimension)
+            clear_into_large_pages(self._memory(self._room))
+            self._codes = self._memory(len(known))
+            self._codes[:] = known
+
+    def _memory(self, rows: int) -> npt.NDArray[np.uint8]:
+        """The codes of the first rows, where faiss has them."""
+        flat = _faiss().rev_swig_ptr(self._index.codes.data(), rows * self._dimension)
+        return np.asarray(flat.reshape(-1, self._dimension))
 
     def dots(self, vector: Float32Array, rows: Rows) -> tuple[Float32Array, float]:
         """About the cosines of the vector with rows, and by how much they may be larger at most.

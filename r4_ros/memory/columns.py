@@ -293,7 +293,7 @@ class Columns:
 
     def centres(self, slots: Slots) -> FloatArray:
         """Where entries are now, [n, 3]."""
-        return np.asarray(self.stays["centre"][self.stays.last[slots]])
+        return np.take(self.stays["centre"], np.take(self.stays.last, slots), axis=0)  # quicker than by brackets
 
     def corners(self, slots: Slots) -> tuple[FloatArray, FloatArray]:
         """Low and high corners [n, 3] of the boxes of entries, where they are now."""

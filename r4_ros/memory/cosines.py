@@ -86,6 +86,8 @@ class UnitVectors:
             grown: HalfArray = np.empty((count, self._matrix.shape[1]), np.float16)
             grown[: self._rows] = self._matrix[: self._rows]
             self._matrix = grown
+            for copy in self._copies:
+                copy.reserve(count)
 
     def append(self, vectors: Float32Array | HalfArray) -> None:
         """Add rows."""
@@ -100,6 +102,8 @@ class UnitVectors:
             copy.append(self._matrix[first : self._rows])
         if not self._copies and self._rows >= BYTES_FROM:
             self._copies = copies_of(self._matrix[: self._rows])
+            for copy in self._copies:
+                copy.reserve(len(self._matrix))
 
     def dots(self, vector: Float32Array, rows: Rows) -> Float32Array:
         """Cosine of the vector with each of the rows; whichever are asked for together, each one's is the same."""

@@ -275,10 +275,10 @@ class _Model:
 
     def rows_of(self, codes: CodeArray) -> CodeArray:
         """Rows of texts; -1 where there is none."""
+        if codes.max(initial=-1) < self._by_code.rows:
+            return np.asarray(np.subtract(np.take(self._by_code["row"], codes), 1, dtype=np.int64))
         rows = np.full(len(codes), -1, np.int64)
         known = codes < self._by_code.rows
-        if known.all():
-            return np.asarray(self._by_code["row"][codes].astype(np.int64) - 1)
         rows[known] = self._by_code["row"][codes[known]].astype(np.int64) - 1
         return rows
 

@@ -32,8 +32,8 @@ ZONE = 1 << _ZONE_BITS
 _SPARE_ZONES = 64
 _TAIL_ZONES = 16
 """So many zones of rows as they came are laid along a curve."""
-_FEW_ZONES = 32
-"""So few aren't told apart by whether they lie wholly in the box."""
+_FEW_ZONES = 16
+"""So few, and their rows, aren't told apart by whether they lie wholly in the box."""
 _AT_ONCE = 64
 """So many zones are read at once: they fit in the processor's cache."""
 _CELL_M = 0.1

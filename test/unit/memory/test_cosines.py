@@ -110,6 +110,17 @@ def test_later_vectors_with_larger_elements_are_found(bytes_from_64: None) -> No
     assert vectors.above(axis[3:4], 0.9)[0].tolist() == [203]
 
 
+def test_copies_that_grow_into_large_pages_keep_what_they_have(bytes_from_64: None) -> None:
+    every = units(np.random.default_rng(5), 24_000, 384, 1000)
+    vectors = UnitVectors(384)
+    for first in range(0, len(every), 5000):
+        vectors.append(every[first : first + 5000])
+    for row in (0, 4999, 5000, 11_000, 23_999):
+        rows, found = vectors.nearest(every[row], 10)
+        assert rows[0] == row
+        np.testing.assert_allclose(found, np.sort(every @ every[row])[::-1][:10], atol=2e-6)
+
+
 def test_equal_vectors_come_in_the_order_of_their_rows(bytes_from_64: None) -> None:
     vectors = UnitVectors(8)
     vectors.append(np.tile(np.eye(8, dtype=np.float32)[0], (500, 1)))
