@@ -147,6 +147,8 @@ class Gatherer:
             yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
             return
         slots, counted = scope.of(self._index, np.sort(narrowed)), Counted.RESULT if by_time else Counted.SPATIAL
+        if scope.several and self._semantic.asks(query):  # who was seen there or then need not be who was so described
+            slots = self._linked(query, scope, self._semantic.wanted(query, slots))
         if ranks and len(slots) >= _LEAST_RATED:
             for meant in self._rated(query, scope, told, slots):
                 yield Gathered(meant, counted if meant.bound == 0 else Counted.NOTHING)
@@ -290,17 +292,22 @@ class Gatherer:
         """
         if not scope.several:
             return meant
-        slots, scores, new = meant.slots, meant.scores, meant.slots
+        slots = self._linked(query, scope, meant.slots)
+        fits = self._semantic.filter(query, np.setdiff1d(slots, meant.slots, assume_unique=True), told)
+        scores = np.zeros(len(slots))
+        for known in (meant, fits):
+            scores[np.searchsorted(slots, known.slots)] = known.scores
+        return Meant(slots, scores, meant.bound)
+
+    def _linked(self, query: Query, scope: Scope, slots: Slots) -> Slots:
+        """Slots (ascending), and whatever may be one thing with any of them or with what is, whatever the words."""
+        new = slots
         while len(new):
             around = np.setdiff1d(self._around(new, scope), slots, assume_unique=True)
             others = self._semantic.wanted(query, scope.of(self._index, around))
             new = others[self._fuser.linked(new, others, scope.now_ns)]
-            fits = self._semantic.filter(query, new, told)
-            own = np.zeros(len(new))
-            own[np.searchsorted(new, fits.slots)] = fits.scores
-            slots, order = np.unique(np.concatenate([slots, new]), return_index=True)
-            scores = np.concatenate([scores, own])[order]
-        return Meant(slots, scores, meant.bound)
+            slots = np.union1d(slots, new)
+        return slots
 
 
 def _first_part(query: Query) -> int:

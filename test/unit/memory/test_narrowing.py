@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r4_ros.core.config import MemoryConfig
@@ -180,7 +180,18 @@ def named(query: Query, ids: list[str]) -> Query:
     return replace(query, spatial=constraints)
 
 
+# seen then by one robot, so described by another one only
+DESCRIBED_BY_ANOTHER = Query(
+    labels=("CHAIR", "book"),
+    temporal=(TemporalConstraint(TemporalKind.SEEN_IN, 200 * S, 202 * S + 1),),
+    agents=("r1", "r3"),
+    ego_agent="r1",
+    limit=50,
+)
+
+
 @given(query=queries, cells=st.sampled_from([1, 1_000_000]), many=st.sampled_from([0, 12, 1000]))
+@example(query=DESCRIBED_BY_ANOTHER, cells=1, many=1000)
 @settings(max_examples=100, deadline=None)
 def test_narrowed_or_not_the_same_is_found(
     base: Library, make_robot: Any, thing: Any, query: Query, cells: int, many: int
