@@ -286,7 +286,8 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
     def retrieve(self, query: Query, deadline_s: float = 10.0) -> Retrieval:
         """What satisfies the query, best first, and what explains an empty result.
 
-        Raises InvalidArgument (agent, entry or region named in it) and DeadlineExceeded.
+        Ids of no entry find nothing. Raises UnknownEntry for an agent or region that isn't known, InvalidArgument for
+        what can't be, and DeadlineExceeded.
         """
         with self._lock:
             return self._retriever.retrieve(

@@ -281,6 +281,8 @@ class MemoryNode(Aligning, Syncing, Importing):
         return response
 
     def _keep_episode(self, message: Any) -> str:
+        if not self.config.agents:
+            message.agent_id = message.agent_id or self.agent_id
         episode_id = self.library.add_episode(convert.episode_from_msg(message))
         self.counts.add("episodes")
         return episode_id

@@ -236,10 +236,11 @@ def test_episodes_by_service_and_by_topic(graph: Any, until: Any, memory: Memory
     assert reply.outcome.code == 0 and reply.episode_id
     publisher = graph.node.create_publisher(msg.Episode, "memory/episodes", qos.EVENTS)
     until(publisher.get_subscription_count)
-    publisher.publish(convert.episode_to_msg(replace(said, text="Ben came in")))
+    publisher.publish(convert.episode_to_msg(replace(said, text="Ben came in", agent_id="")))
     until(lambda: memory.counts["episodes"] == 2)
     found = memory.library.retrieve(m.Query(with_episodes=True))
     assert {e.text for e in found.episodes} == {"Anna took the cup", "Ben came in"}
+    assert {e.agent_id for e in found.episodes} == {"robot"}, "a memory of one agent needs not be told whose it is"
 
 
 def test_facts_come_with_a_retrieval(graph: Any, memory: MemoryNode, sender: Sender) -> None:
