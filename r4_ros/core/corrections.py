@@ -31,8 +31,9 @@ class EntryCorrection:
     RENAME: ``label``. MERGE: ``other_id`` becomes part of ``entry_id``. SPLIT: what was seen from ``at_ns`` on is
     another thing; or ``other_id``, which the memory merged into it, is one of its own. PIN: it is at ``position`` (map
     frame, metres; None: where it is) and stays there. UNDO: ``correction_id`` (0: the last one that wasn't taken back,
-    or, of ``entry_id`` and ``other_id`` where both are given, the memory's own). By the memory
-    itself, SPLIT with ``other_id`` and ``at_ns``: some of what was seen until then of the first was the other one.
+    or, of ``entry_id`` and ``other_id`` where both are given, the memory's own). By the memory itself, SPLIT with
+    ``other_id`` and ``at_ns``: some of what was seen until then of the first was the other one; SPLIT without
+    ``other_id``: entries made anew of their sightings, after a correction of the robot's way.
     """
 
     kind: CorrectionKind
@@ -48,6 +49,11 @@ class EntryCorrection:
     def divides(self) -> bool:
         """Whether it is the memory's own word that an entry was two, of which it knew the other one too."""
         return self.kind is CorrectionKind.SPLIT and self.source == MEMORY and bool(self.at_ns)
+
+    @property
+    def remakes(self) -> bool:
+        """Whether it is the memory's own word that entries are other ones than it had thought while it was astray."""
+        return self.kind is CorrectionKind.SPLIT and self.source == MEMORY and not self.other_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.loading import no_collection
 from r4_ros.memory.merge_records import MergeRecord
-from r4_ros.memory.merger import AnchorMover, contradicted
+from r4_ros.memory.merger import AnchorMover, Moving, contradicted
+from r4_ros.memory.remake import Remaker
 from r4_ros.memory.steadiness import Steadiness
 
 
@@ -23,6 +24,7 @@ class AnchorCorrectable(Correctable):
 
     _anchor_corrector: AnchorCorrector
     _mover: AnchorMover
+    _remaker: Remaker
     _steadiness: Steadiness
     _anchors: AnchorBook
     _config: MemoryConfig
@@ -49,8 +51,6 @@ class AnchorCorrectable(Correctable):
             anchors = self._anchor_corrector.prepare(agent_id, stamps_ns, poses, map_id, session)
             settles = agent_id in self._steadiness.unsettled()
             correction = self._move(agent_id, anchors, "correction", also_none=settles)
-            if anchors:
-                correction = self._part_again(correction)
             with self._lock:
                 self._steadiness.corrected(agent_id, moved=bool(anchors))
                 self._keep_beliefs()
@@ -95,7 +95,34 @@ class AnchorCorrectable(Correctable):
             removed = tuple(merge.merged.entry.entry_id for merge in merges)
             kept = {merge.kept.after.entry.entry_id: merge.kept.after.entry for merge in merges}
             changed = tuple(self._placed([entry for entry_id, entry in kept.items() if entry_id not in removed]))
-            return Correction(agent_id, self._revision, len(anchors), changed, removed)
+            correction = Correction(agent_id, self._revision, len(anchors), changed, removed)
+        if anchors and reason == "correction":
+            correction = self._part_again(correction)
+        return self._made_anew(correction, moving)
+
+    def _made_anew(self, correction: Correction, moving: Moving) -> Correction:
+        """After anchors were moved: make anew what was seen while the robot was astray."""
+        with self._lock:
+            slots = self._remaker.concerned(moving.astray, moving.pairs)
+            maps = self._index.entries["map"]
+            groups = [[s for s in sorted(slots) if maps[s] == code] for code in sorted({int(maps[s]) for s in slots})]
+        for group in groups:
+            with self._lock, suppress(StoreError):
+                number, stamp = self._corrector.next_number, self.newest_stamp(correction.agent_id)
+                change = self._remaker.plan(correction.agent_id, group, stamp, self._revision + 1, number)
+                if change is None or change.divided is None:
+                    continue
+                gone = [self._index.ids[slot] for slot, into in change.divided.parts if into is not None]
+                done = self._carry_out(change)
+            changed = {e.entry_id: e for e in (*correction.changed, *done.changed) if e.entry_id not in gone}
+            removed = (*correction.removed, *gone)
+            correction = replace(
+                correction,
+                revision=done.revision,
+                changed=tuple(changed.values()),
+                removed=tuple(i for i in dict.fromkeys(removed) if i not in changed),
+            )
+        return correction
 
     def _keep_beliefs(self) -> None:
         """Store what a restart must know of agents whose SLAM stepped or was corrected; else the next frame does."""

@@ -172,6 +172,10 @@ class AnchorBook:
         streams = [known for (a, _, s, m), known in self._streams.items() if (a, s, m) == wanted]
         return [self._anchors[number] for number in sorted(number for known in streams for _, number in known)]
 
+    def numbers_of(self, agent_id: str, map_id: str) -> Numbers:
+        """The ids of an agent's anchors on a map, of all sessions and cameras, ascending."""
+        return np.flatnonzero(self._columns["owner"] == self.owners.get((agent_id, map_id), -1))
+
     def moved(self, anchors: Sequence[Anchor]) -> AnchorBook:
         """A book in which these known anchors stand as they are given; this one stays as it is."""
         other = copy.copy(self)

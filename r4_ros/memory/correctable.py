@@ -13,7 +13,7 @@ from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.divide import Divider
 from r4_ros.memory.index import Index
 from r4_ros.memory.said import Said
-from r4_ros.memory.store import CorrectionChange, FrameChange, MemoryStore
+from r4_ros.memory.store import CorrectionChange, EntryChange, FrameChange, MemoryStore
 from r4_ros.memory.working import EntryCache
 
 
@@ -80,6 +80,9 @@ class Correctable:
 
     def _apply(self, change: CorrectionChange) -> None:
         """Let queries see the entries of a correction that is stored."""
+        if change.record.correction.remakes and change.divided is not None:
+            self._apply_remade(change.entries, [slot for slot, into in change.divided.parts if into is not None])
+            return
         if change.rejoined or change.divided is not None:
             self._index.rename_parts(self._store.merged())
         if not (change.parted or change.joined):
@@ -94,6 +97,17 @@ class Correctable:
             self._index.rename_parts(self._store.merged())
             self._index.apply([(None, part.after)])
         self._index.apply([(kept.before.entry, kept.after)])
+
+    def _apply_remade(self, changes: Sequence[EntryChange], parts: Sequence[int]) -> None:
+        """The same of entries that were made anew; ``parts``: slots of those that are parts of others now."""
+        agents = self._index.entries["agent"]
+        for slot in parts:
+            if agents[slot] >= 0:
+                self._index.remove(self._cache.get(slot))
+        self._index.rename_parts(self._store.merged())
+        known = [c.after.slot < len(agents) and agents[c.after.slot] >= 0 for c in changes]
+        pairs = zip(changes, known, strict=True)
+        self._index.apply([(c.before.entry if c.before and here else None, c.after) for c, here in pairs])
 
     def corrections(self) -> list[CorrectionRecord]:
         """All that was corrected, oldest first, also what was taken back."""

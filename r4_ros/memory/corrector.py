@@ -215,7 +215,8 @@ class Corrector:
             ids = (said.entry_id, said.other_id)
             own = [r for r in self.records if (r.correction.entry_id, r.correction.other_id) == ids]
             correction_id = next((r.correction_id for r in reversed(own) if r.correction.source == MEMORY), -1)
-        open_ones = [r for r in self.records if not r.undone_by and r.correction.kind is not CorrectionKind.UNDO]
+        words = (r for r in self.records if not r.correction.remakes)
+        open_ones = [r for r in words if not r.undone_by and r.correction.kind is not CorrectionKind.UNDO]
         found = [r for r in open_ones if correction_id in (0, r.correction_id)]
         if not found:
             raise InvalidArgument(

@@ -261,8 +261,8 @@ class Divider:
         }
         division = Division(
             newer.slot,
-            tuple((*row.key, row.slot) for row in moved),
-            self._parts(both, taken),
+            tuple((*row.key, row.slot, newer.slot) for row in moved),
+            tuple((slot, newer.slot) for slot in self._parts(both, taken)),
             tuple(known.keys() - new.keys()),
             tuple(e for event_id, e in new.items() if event_id not in known),
         )

@@ -1,4 +1,4 @@
-"""Records of entries that proved to be two, as a store gives and takes them; see ``store.py``."""
+"""Records of sightings that proved to be other entries', as a store gives and takes them; see ``store.py``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class KeptSighting:
     sensor_in_anchor: Pose
     slot: int
     observation: Observation
+    camera: str = ""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -31,14 +32,16 @@ class KeptSighting:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What goes over to the entry in the slot ``to`` from the one that it was mixed up with.
+    """Which sightings are other entries' than was thought, and what follows from that.
 
-    ``sightings``: frame id, index and slot until now of each. ``parts``: slots of merged entries, of which the merge is
-    void and which are parts of the other one. ``voided``: ids of events that never happened; ``events``: what did.
+    ``to``: slot of the entry that was mixed up with another one (-1: many were made anew). ``sightings``: frame id,
+    index, slot until now and slot from now on of each. ``parts``: slots of entries that are parts of others from now
+    on, with the slots of these, or that are parts no more (None). ``voided``: ids of events that never happened;
+    ``events``: what did.
     """
 
     to: int
-    sightings: tuple[tuple[int, int, int], ...]
-    parts: tuple[int, ...] = ()
+    sightings: tuple[tuple[int, int, int, int], ...]
+    parts: tuple[tuple[int, int | None], ...] = ()
     voided: tuple[str, ...] = ()
     events: tuple[StoredEvent, ...] = ()

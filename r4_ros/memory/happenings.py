@@ -88,9 +88,8 @@ def _event(
     origin: Stay | None = None,
     detail: str = "",
 ) -> StoredEvent:
-    key = f"{int(kind)}\0{entry.entry_id}\0{stamp_ns}\0{detail}"
     event = Event(
-        event_id=_digest(key),
+        event_id=_event_id(kind, entry.entry_id, stamp_ns, detail),
         kind=kind,
         entry_id=entry.entry_id,
         agent_id=entry.agent_id,
@@ -111,6 +110,17 @@ def _event(
         None if origin is None else origin.anchor_id,
         None if origin is None else origin.box.pose.position,
     )
+
+
+def of_another(stored: StoredEvent, entry_id: str, slot: int) -> StoredEvent:
+    """An event of an entry, as one of another entry."""
+    event = stored.event
+    number = _event_id(event.kind, entry_id, event.stamp_ns, event.detail)
+    return replace(stored, event=replace(event, event_id=number, entry_id=entry_id), slot=slot)
+
+
+def _event_id(kind: EventKind, entry_id: str, stamp_ns: int, detail: str) -> str:
+    return _digest(f"{int(kind)}\0{entry_id}\0{stamp_ns}\0{detail}")
 
 
 def _place(stay: Stay, context: FrameContext) -> Vec3:

@@ -214,6 +214,11 @@ class Index(Columns):
         beside = _beside(np.floor(self.centres(near) / self._cell_m), cells)
         return np.sort(near[beside | (self.stays["prev"][self.stays.last[near]] >= 0)])
 
+    def ever(self, slots: Slots) -> tuple[Slots, FloatArray]:
+        """Where slots are and ever were: one slot, and place [3], for each stay."""
+        rows = np.concatenate([self.stays.last[slots], self._earlier(slots)])
+        return self.stays["slot"][rows].astype(np.int64), self.stays["centre"][rows]
+
     def _earlier(self, slots: Slots) -> Slots:
         """Rows of the stays of some slots but for the last ones."""
         rows, found = self.stays.last[slots].astype(np.int64), [np.zeros(0, np.int64)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +31,7 @@ from r4_ros.memory.alignable import Alignable
 from r4_ros.memory.anchor_correctable import AnchorCorrectable
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.anew import Again
 from r4_ros.memory.attachable import Attachable
 from r4_ros.memory.attachments import with_pictures, without_pictures
 from r4_ros.memory.codec import single_pose
@@ -44,6 +46,7 @@ from r4_ros.memory.loading import load
 from r4_ros.memory.merger import AnchorMover, Merger, apply_merges
 from r4_ros.memory.placed import Placer
 from r4_ros.memory.receipts import told
+from r4_ros.memory.remake import Remaker
 from r4_ros.memory.retention import Retention
 from r4_ros.memory.retrieve import Retriever
 from r4_ros.memory.said import Said
@@ -80,7 +83,10 @@ def open_library(
 
 
 class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
-    """A memory on a store. ``monotonic`` is the clock for the silence of writers."""
+    """A memory on a store.
+
+    ``monotonic`` is the clock for the silence of writers; ``coverage``: what is known of looks (None: as stored).
+    """
 
     def __init__(
         self,
@@ -88,6 +94,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         config: MemoryConfig,
         embedder: Embedder | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        coverage: Coverage | None = None,
     ) -> None:
         self._store, self._config = store, config
         self._writing, self._lock = threading.RLock(), threading.RLock()
@@ -96,7 +103,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         self._anchors = AnchorBook(config, store.anchors(), Alignments(self._alignments))
         self._sessions = Sessions(config, store.sessions(), store.writers(), monotonic)
         self._index = Index(self._anchors, max(config.epsilon_max_m, 0.1))
-        self._coverage = Coverage(self._anchors)
+        self._coverage = coverage or Coverage(self._anchors)
         self._cache = EntryCache(store)
         load(store, self._index, self._coverage)
         self._said = Said(self._index, self._cache, config)
@@ -115,6 +122,8 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
             store, self._anchors, self._index, self._coverage, self._cache, self._sessions, self._said, config
         )
         self._mover = AnchorMover(store, self._anchors, self._index, self._cache, merger)
+        again = Again(self._anchors, self._coverage, config, self._another)
+        self._remaker = Remaker(store, self._index, self._anchors, self._cache, self._said, config, again)
         self._regions = store.regions()
         self._map_frames = store.map_frames()
         self._revision = store.revision()
@@ -134,6 +143,11 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
             embedder,
             self._episodes,
         )
+
+    @staticmethod
+    def _another(store: MemoryStore, config: MemoryConfig, coverage: Coverage) -> Library:
+        """A memory of the same kind, in which whoever writes may."""
+        return Library(store, config, None, itertools.count(0.0, 3600.0).__next__, coverage)
 
     def __enter__(self) -> Library:
         return self

@@ -20,6 +20,7 @@ from r4_ros.core import intervals
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.model import FOREVER, NS_PER_S, Anchor, Entry, FloatArray, Interval
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.astray import astray
 from r4_ros.memory.attributes import agree
 from r4_ros.memory.columns import span
 from r4_ros.memory.coverage import Coverage
@@ -213,12 +214,16 @@ def _wide(interval: Interval) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """Anchors as they will stand, where everything is then, and what came near to each other; nothing is changed."""
+    """Anchors as they will stand, where everything is then, and what came near to each other; nothing is changed.
+
+    ``astray``: slots of what was seen where the robot turns out not to have been (see ``astray``).
+    """
 
     agent_id: str
     anchors: Sequence[Anchor]
     beside: Index
     pairs: Sequence[tuple[int, int]]
+    astray: Slots
 
 
 class AnchorMover:
@@ -238,7 +243,8 @@ class AnchorMover:
         moved = np.zeros(len(self._anchors), np.bool_)
         moved[[anchor.anchor_id for anchor in anchors]] = True
         beside, slots = self._index.beside(self._anchors.moved(anchors), moved)
-        return Moving(agent_id, anchors, beside, self._merger.pairs(beside, slots))
+        lost = astray(agent_id, self._anchors, beside.anchors, self._index)
+        return Moving(agent_id, anchors, beside, self._merger.pairs(beside, slots), lost)
 
     def plan(self, moving: Moving, stamp_ns: int, revision: int, reason: str) -> AnchorChange:
         """What to store, with the merges. The caller keeps queries out, since entries are read."""

@@ -45,6 +45,8 @@ class Said:
         slot_of = self._index.slots
         for record in records:
             said = record.correction
+            if said.remakes:
+                continue
             if said.source == MEMORY:
                 self._apart.add(frozenset((said.entry_id, said.other_id)))
                 continue
@@ -111,6 +113,11 @@ class Said:
             return False
         mine, theirs = ([self._index.ids[slot], *self._index.parts_of(slot)] for slot in (a, b))
         return any(frozenset((x, y)) in self._apart for x in mine for y in theirs)
+
+    def told_apart(self) -> set[int]:
+        """The slots of entries that the memory found out to be two, or took a merge of apart."""
+        slots = self._index.slots
+        return {slots[entry_id] for pair in self._apart for entry_id in pair if entry_id in slots}
 
     def parted(self, kept_id: str, merged_id: str) -> bool:
         """Whether the memory took a merge of the two apart once, be it taken back or not."""

@@ -202,9 +202,9 @@ class SqlStore(SqlUpkeep):
         )
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
-    def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
-        """Whole entries by slot, ascending, without merged ones; None: all."""
-        return self._entries.read(slots)
+    def entries(self, slots: Collection[int] | None = None, also_merged: bool = False) -> Iterator[StoredEntry]:
+        """Whole entries by slot, ascending, without merged ones unless these are asked for too; None: all."""
+        return self._entries.read(slots, also_merged)
 
     def views(self) -> Iterator[StoredView]:
         """All frames that kept their depth, oldest first."""

@@ -141,8 +141,9 @@ class SqlUpkeep:
         """Write a correction, what it changed and the record of it, or nothing; durable on return."""
         r, said = change.record, change.record.correction
         request = [said.label, said.other_id, said.at_ns, said.position, said.correction_id]
-        before = [None if c.before is None else entry_json.to_json(c.before) for c in change.entries]
-        after = [entry_json.to_json(c.after) for c in change.entries]
+        told = () if said.remakes else change.entries
+        before = [None if c.before is None else entry_json.to_json(c.before) for c in told]
+        after = [entry_json.to_json(c.after) for c in told]
         row = (r.correction_id, r.stamp_ns, int(said.kind), said.source, said.entry_id, dump(request), dump(r.entries))
         try:
             with self._file.transaction():
@@ -267,9 +268,14 @@ class SqlUpkeep:
         """Whether a frame in the interval has observations of entries of both groups of slots."""
         return self._merges.seen_together(agent_id, interval, slots, others)
 
-    def sightings(self, agent_id: str, interval: Interval, slots: Sequence[int], limit: int) -> list[KeptSighting]:
-        """The last ``limit`` kept sightings in the interval that were given to these slots, in the order they came."""
-        return self._divisions.sightings(agent_id, interval, slots, limit)
+    def sightings(
+        self, agent_id: str, interval: Interval, slots: Sequence[int], limit: int, absences: bool = False
+    ) -> list[KeptSighting]:
+        """The last ``limit`` kept sightings in the interval that were given to these slots, in the order they came.
+
+        ``absences``: also what found their places empty.
+        """
+        return self._divisions.sightings(agent_id, interval, slots, limit, absences)
 
     def entry_batches(self) -> Iterator[EntryBatch]:
         """All entries but merged ones as columns, by slot."""

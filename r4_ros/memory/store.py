@@ -289,8 +289,13 @@ class MemoryStore(StoreUpkeep, Protocol):
     def seen_together(self, agent_id: str, interval: Interval, slots: Sequence[int], others: Sequence[int]) -> bool:
         """Whether a frame in the interval has observations of entries of both groups of slots."""
 
-    def sightings(self, agent_id: str, interval: Interval, slots: Sequence[int], limit: int) -> list[KeptSighting]:
-        """The last ``limit`` kept sightings in the interval that were given to these slots, in the order they came."""
+    def sightings(
+        self, agent_id: str, interval: Interval, slots: Sequence[int], limit: int, absences: bool = False
+    ) -> list[KeptSighting]:
+        """The last ``limit`` kept sightings in the interval that were given to these slots, in the order they came.
+
+        ``absences``: also what found their places empty.
+        """
 
     def revision(self) -> int:
         """Revision of the last change written."""
@@ -325,8 +330,8 @@ class MemoryStore(StoreUpkeep, Protocol):
     def live_tracks(self, agent_id: str, session: int, since_ns: int) -> list[tuple[str, str, int, int]]:
         """(camera, track id, slot, newest stamp) of what was tracked since then."""
 
-    def entries(self, slots: Collection[int] | None = None) -> Iterator[StoredEntry]:
-        """Whole entries by slot, ascending, without merged ones; None: all."""
+    def entries(self, slots: Collection[int] | None = None, also_merged: bool = False) -> Iterator[StoredEntry]:
+        """Whole entries by slot, ascending, without merged ones unless these are asked for too; None: all."""
 
     def entry_batches(self) -> Iterator[EntryBatch]:
         """All entries but merged ones as columns, by slot."""

@@ -126,10 +126,19 @@ def test_a_thing_taken_for_gone_at_a_wrong_place_was_never_gone(memory: Any, rob
 
 
 def test_a_thing_whose_true_place_was_seen_empty_was_gone(memory: Any, robot: Any, thing: Any) -> None:
-    robot.depth = 8.0  # the corrected views look through where it stood
-    frames = gone_at_a_wrong_place(memory, robot, thing)
-    correct(memory, frames)
-    assert [e.state for e in memory.entries()] == [EntryState.GONE, EntryState.PRESENT]
+    robot.depth = 8.0
+    cup = thing("cup", (3, 0, 0.8))
+    frames = [robot.frame(10 + i, cup) for i in range(3)]
+    for frame in frames:
+        memory.ingest(shifted(frame, Pose()))
+    [first] = memory.entries()
+    drifted = [robot.absent(30 + i, first.entry_id) for i in range(4)] + [robot.frame(40 + i, cup) for i in range(3)]
+    for frame in drifted:
+        memory.ingest(shifted(frame, SHIFT))
+    correct(memory, frames + drifted)
+    [entry] = memory.entries()
+    assert [p.start // S for p in entry.presence] == [10, 40] and entry.presence[0].end == 30 * S
+    assert [e.kind for e in memory.events()] == [EventKind.APPEARED, EventKind.DISAPPEARED, EventKind.REAPPEARED]
     sound(memory)
 
 
@@ -193,16 +202,17 @@ def test_a_thing_that_was_moved_since_is_still_the_one_it_was(
         memory.ingest(shifted(frame, Pose()))
     first, second = memory.entries()
     assert len(second.stays) > 1
-    correction = correct(memory, straight + drifted + carried)
-    if seen_again:
-        assert correction.removed == () and len(memory.entries()) == 2, "it stood there when the other one was gone"
-        return
-    [entry] = memory.entries()
-    assert entry.entry_id == first.entry_id and entry.count == first.count + second.count
-    assert len(entry.stays) == len(second.stays) and entry.stays[1:] == second.stays[1:]
+    correction = correct(memory, straight + drifted + carried + again)
+    assert correction.removed == (second.entry_id,)
+    entry, *others = memory.entries()
+    if seen_again:  # by then the first one had been carried off
+        assert [(e.first_seen, e.count) for e in others] == [(40 * S, 1)]
+    assert len(others) == len(again)
+    assert entry.entry_id == first.entry_id and entry.count == 9
+    assert [s.box for s in entry.stays[1:]] == [s.box for s in second.stays[1:]]
     assert memory.placed()[0].box.pose.position == pytest.approx((3, 2.1, 0.8), abs=0.2)
     kinds = [e.kind for e in memory.events()]
-    assert kinds.count(EventKind.APPEARED) == 1 and EventKind.MOVED in kinds
+    assert kinds.count(EventKind.APPEARED) == 1 + len(again) and EventKind.MOVED in kinds
     sound(memory)
 
 

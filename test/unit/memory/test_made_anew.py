@@ -1,0 +1,138 @@
+"""After a loop closure the memory is what it would have been had the poses been right."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rounds import ROUND_S, Item, Rounds, random_items, ring, turned
+
+from r4_ros.core.model import FOREVER, IDENTITY, EntryState, EventKind
+from r4_ros.memory.library import Library
+
+S = 1_000_000_000
+DRIFT = turned(0.8, 0.6, 0.0)
+Key = tuple[int, int]
+
+
+def things(library: Library) -> dict[frozenset[Key], str]:
+    """Entries by what they were seen by: stamps and indices."""
+    seen: dict[str, set[Key]] = {}
+    for _, stamp, index, _, entry_id in library.assigned():
+        seen.setdefault(entry_id, set()).add((stamp, index))
+    return {frozenset(keys): entry_id for entry_id, keys in seen.items()}
+
+
+def happened(library: Library) -> dict[str, Counter[EventKind]]:
+    by_entry: dict[str, Counter[EventKind]] = {}
+    for event in library.events():
+        by_entry.setdefault(event.entry_id, Counter())[event.kind] += 1
+    return by_entry
+
+
+def compare(library: Library, truth: Library, all_told: bool = False) -> None:
+    """The same things, seen when and where they were, and nothing happened to them that didn't.
+
+    ``all_told``: and all of it.
+    """
+    mine, true = things(library), things(truth)
+    assert set(mine) == set(true)
+    events, real = happened(library), happened(truth)
+    places = {e.entry_id: e.box for e in library.placed()}
+    right = {e.entry_id: e.box for e in truth.placed()}
+    entries, known = ({e.entry_id: e for e in m.entries()} for m in (library, truth))
+    assert set(entries) == set(mine.values())
+    for keys, entry_id in mine.items():
+        mate = true[keys]
+        assert math.dist(places[entry_id].pose.position, right[mate].pose.position) < 0.12
+        assert max(np.subtract(places[entry_id].extent, right[mate].extent)) < 0.12
+        assert not events[entry_id] - real[mate], (entries[entry_id].label, events[entry_id], real[mate])
+        assert entries[entry_id].count == known[mate].count
+        assert entries[entry_id].sightings == known[mate].sightings
+        if all_told:
+            assert events[entry_id] == real[mate], (entries[entry_id].label, events[entry_id], real[mate])
+            assert len(entries[entry_id].presence) == len(known[mate].presence)
+            assert len(entries[entry_id].stays) == len(known[mate].stays)
+    assert library._store.problems() == []
+
+
+def pair(open_memory: Any, make_robot: Any, items: list[Item], drift: Any, seconds: float) -> tuple[Any, Any, Any]:
+    """A memory that drifts, its rounds, and one that doesn't."""
+    truth, library = open_memory("truth.db"), open_memory("drift.db")
+    Rounds(make_robot(), items, IDENTITY, seconds).drive(truth)
+    return library, Rounds(make_robot(), items, drift, seconds), truth
+
+
+TWO_ROUNDS = 2 * ROUND_S
+
+
+@pytest.mark.parametrize(
+    "fate", ["stays", "seemed to move", "goes", "moves", "twin", "twin of what goes"], ids=lambda f: f.replace(" ", "_")
+)
+def test_what_seemed_to_happen_never_did_and_what_did_still_did(open_memory: Any, make_robot: Any, fate: str) -> None:
+    place, beside = ring(0.4, 5.4), ring(0.46, 5.4)
+    cup = {
+        "goes": [(0.0, place), (12.0, None)],
+        "moves": [(0.0, place), (12.0, ring(3.0, 5.4))],
+        "twin of what goes": [(0.0, place), (12.0, None)],
+    }.get(fate, [(0.0, place)])
+    items = [Item("cup", cup), Item("plate", [(0.0, ring(2.0, 5.4))])]
+    items += [Item("cup", [(0.0, beside)])] if "twin" in fate else []
+    library, rounds, truth = pair(open_memory, make_robot, items, turned(0.3, 0.2, 0.0), TWO_ROUNDS)
+    rounds.drive(library)
+    rounds.correct(library)
+    compare(library, truth, all_told=fate in ("stays", "seemed to move", "twin"))
+    assert Counter(e.label for e in library.entries())["cup"] == (2 if "twin" in fate or fate == "moves" else 1)
+
+
+def test_a_false_going_is_void_and_on_record(open_memory: Any, make_robot: Any) -> None:
+    items = [Item("cup", [(0.0, ring(0.4, 5.4))]), Item("plate", [(0.0, ring(2.0, 5.4))])]
+    library, rounds, truth = pair(open_memory, make_robot, items, DRIFT, TWO_ROUNDS)
+    rounds.drive(library)
+    told = {e.kind for e in library.events()}
+    assert EventKind.DISAPPEARED in told or EventKind.MOVED in told
+    correction = rounds.correct(library)
+    assert [e.kind for e in library.events()] == [EventKind.APPEARED] * 2
+    assert {e.state for e in library.entries()} == {EntryState.PRESENT}
+    assert all(e.presence[-1].end == FOREVER for e in library.entries())
+    assert library.corrections() and all(r.correction.remakes for r in library.corrections())
+    assert {e.entry_id for e in correction.changed} == {e.entry_id for e in library.entries()}
+    compare(library, truth, all_told=True)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**31),
+    x=st.floats(-1, 1),
+    y=st.floats(-1, 1),
+    yaw=st.floats(-0.05, 0.05),
+    corrections=st.sampled_from(["one", "partly first", "wrong first", "right, wrong, right"]),
+)
+def test_any_round_is_told_as_it_was(
+    make_memory: Any, make_robot: Any, seed: int, x: float, y: float, yaw: float, corrections: str
+) -> None:
+    seconds = 3 * ROUND_S
+    items = random_items(np.random.default_rng(seed), seconds)
+    rounds, wrong = Rounds(make_robot(), items, turned(x, y, yaw), seconds), turned(-y, x, 0.0)
+    with make_memory() as truth, make_memory() as library:
+        Rounds(make_robot(), items, IDENTITY, seconds).drive(truth)
+        if corrections == "partly first":
+            rounds.drive(library, 0.0, ROUND_S)
+            rounds.correct(library, until_s=ROUND_S)
+            rounds.drive(library, ROUND_S)
+        else:
+            rounds.drive(library)
+        if corrections == "wrong first":
+            rounds.correct(library, wrong)
+        if corrections == "right, wrong, right":
+            rounds.correct(library)
+            rounds.correct(library, wrong)
+        rounds.correct(library)
+        compare(library, truth)
+        before = library.entries()
+        assert rounds.correct(library).anchors == 0 and library.entries() == before
