@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from collections.abc import Sequence
@@ -153,6 +154,11 @@ def unpack_vector(blob: bytes) -> Float32Array:
 def as_stored(vector: Float32Array) -> Float32Array:
     """The vector as it will be after a restart, so that nothing depends on whether there was one."""
     return vector.astype("<f2").astype(np.float32)
+
+
+def text_key(model: str, text: str) -> bytes:
+    """What the vector of a text is found by: 10 bytes, the same for no two texts of any memory there will be."""
+    return hashlib.sha256(f"{model}\n{text}".encode()).digest()[:10]
 
 
 def pack_depth(depth: Float32Array) -> bytes:

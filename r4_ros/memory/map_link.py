@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from r4_ros.core.errors import InvalidArgument, NotPermitted
 from r4_ros.memory import envelope
+from r4_ros.memory.codec import text_key
 from r4_ros.memory.envelope import Told
 from r4_ros.memory.feed import Feed
 from r4_ros.memory.postgres_database import PostgresDatabase, open_postgres
@@ -88,8 +89,9 @@ class MapLink:
 
     def known(self, model: str, texts: list[str]) -> set[str]:
         """Those of the texts whose vector by this model the server has."""
-        sql = "SELECT text FROM vector WHERE model = ? AND text = ANY(?)"
-        return {row[0] for row in self.database.execute(sql, (model, texts))}
+        keys = {text_key(model, text): text for text in texts}
+        rows = self.database.execute("SELECT key FROM vector WHERE key = ANY(?)", (list(keys),))
+        return {keys[bytes(row[0])] for row in rows}
 
     def put(self, writer: str, sequence: int, content: bytes) -> None:
         """Put a batch into the inbox; the same number again changes nothing."""

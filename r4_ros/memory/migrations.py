@@ -175,4 +175,15 @@ MIGRATIONS: tuple[Migration, ...] = (
     (  # the revision of a frame stands with its writer, and sessions are as new as their frames (``sql_frames``)
         "ALTER TABLE writer ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
     ),
+    (  # a vector is found by the key of its text (``codec.text_key``): texts stand where they are used, models once
+        "CREATE TABLE model(model_no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+        "INSERT INTO model(name) SELECT model FROM vector GROUP BY model ORDER BY min(vector_no)",
+        """CREATE TABLE keyed_vector(
+            vector_no INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model_no INTEGER NOT NULL REFERENCES model,
+            data BLOB NOT NULL)""",
+        """INSERT INTO keyed_vector SELECT vector_no, text_key(model, text), model_no, data
+            FROM vector CROSS JOIN model ON name = model ORDER BY vector_no""",
+        "DROP TABLE vector",
+        "ALTER TABLE keyed_vector RENAME TO vector",
+    ),
 )

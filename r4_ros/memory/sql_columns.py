@@ -20,7 +20,7 @@ _ENTRIES = """SELECT slot, entry_id, agent_id, map_id, session, label, descripti
     coalesce(present_end_ns, 9223372036854775807)
     FROM entry WHERE slot >= ? AND merged_into IS NULL ORDER BY slot LIMIT ?"""
 _EARLIER = "SELECT slot, {} FROM {} WHERE slot BETWEEN ? AND ? ORDER BY slot, n"
-_VECTORS = "SELECT vector_no, model, data FROM vector WHERE vector_no > ? ORDER BY vector_no LIMIT ?"
+_VECTORS = "SELECT vector_no, model_no, data FROM vector WHERE vector_no > ? ORDER BY vector_no LIMIT ?"
 
 
 def entry_batches(file: Database) -> Iterator[EntryBatch]:
@@ -37,6 +37,7 @@ def entry_batches(file: Database) -> Iterator[EntryBatch]:
 def vector_batches(file: Database) -> Iterator[VectorBatch]:
     """All vectors, by number, each batch of one model."""
     last = -1
+    names: dict[int, str] = dict(file.execute("SELECT model_no, name FROM model"))
     while True:
         rows = file.execute(_VECTORS, (last, _BATCH))
         if not rows:
@@ -45,7 +46,7 @@ def vector_batches(file: Database) -> Iterator[VectorBatch]:
         for model in dict.fromkeys(row[1] for row in rows):
             its = [row for row in rows if row[1] == model]
             vectors = np.frombuffer(b"".join(row[2] for row in its), "<f2").reshape(len(its), -1)
-            yield VectorBatch(model, np.array([row[0] for row in its], np.int64), vectors)
+            yield VectorBatch(names[model], np.array([row[0] for row in its], np.int64), vectors)
 
 
 def _batch(file: Database, rows: Sequence[Row]) -> EntryBatch:

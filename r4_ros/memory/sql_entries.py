@@ -24,7 +24,6 @@ from r4_ros.memory.codec import (
     load_attributes,
     load_list,
     load_votes,
-    pack_vector,
     unpack_vector,
 )
 from r4_ros.memory.sql import Database, Row
@@ -39,6 +38,7 @@ from r4_ros.memory.sql_parts import (
     snapshot_row,
     stay_of,
 )
+from r4_ros.memory.sql_vectors import keep_vector
 from r4_ros.memory.store import EntryChange, StoredEntry
 
 Key = TypeVar("Key")
@@ -63,7 +63,8 @@ _SEEN_COLUMNS = (
 _UPDATE_SEEN = f"UPDATE entry SET {', '.join(f'{name} = ?' for name in _SEEN_COLUMNS.split(', '))} WHERE slot = ?"
 """For an entry of which no words changed: what a sighting changes."""
 _SELECT = (
-    f"SELECT {_COLUMNS}, vector.model, vector.data FROM entry LEFT JOIN vector ON vector_no = description_vector WHERE "
+    f"SELECT {_COLUMNS}, model.name, vector.data FROM entry LEFT JOIN vector ON vector_no = description_vector "
+    "LEFT JOIN model USING(model_no) WHERE "
 )
 _MOST_KNOWN = 20_000
 """Vectors, and numbers of vectors, that are remembered; the rest is read again."""
@@ -206,23 +207,18 @@ class EntryTable:
         key = (embedding.model, text)
         number = self._vector_numbers.get(key)
         if number is None:
-            self._file.execute(
-                "INSERT INTO vector(model, text, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (*key, pack_vector(embedding.vector)),
-            )
-            [(number,)] = self._file.execute("SELECT vector_no FROM vector WHERE model = ? AND text = ?", key)
+            number = keep_vector(self._file, text, embedding)
             _remember(self._vector_numbers, key, number)
-        return int(number)
+        return number
 
     def _embedding(self, number: int | None) -> Embedding | None:
         if number is None:
             return None
         if number not in self._embeddings:
-            [(model, text, data)] = self._file.execute(
-                "SELECT model, text, data FROM vector WHERE vector_no = ?", (number,)
+            [(model, data)] = self._file.execute(
+                "SELECT name, data FROM vector JOIN model USING(model_no) WHERE vector_no = ?", (number,)
             )
             _remember(self._embeddings, number, Embedding(model, unpack_vector(data)))
-            _remember(self._vector_numbers, (model, text), number)
         return self._embeddings[number]
 
     def forget_unwritten(self) -> None:

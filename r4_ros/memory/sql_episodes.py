@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from r4_ros.core.model import Embedding
-from r4_ros.memory.codec import dump, pack_vec3, pack_vector, unpack_vector
+from r4_ros.memory.codec import dump, pack_vec3
 from r4_ros.memory.sql import Database
 from r4_ros.memory.sql_rows import stored_episode
+from r4_ros.memory.sql_vectors import keep_vector, vector_models, vectors_by
 from r4_ros.memory.store import StoredEpisode
 
 _INSERT = """INSERT INTO episode(episode_id, agent_id, text, start_ns, end_ns, source, map_id, anchor_id,
     place, participants) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING episode_no"""
-_VECTOR = "INSERT INTO vector(model, text, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _CHUNK = 500
 
 
@@ -30,8 +30,7 @@ class EpisodeTable:
         values = (e.episode_id, e.agent_id, *when_and_who, stored.anchor_id, place, dump(e.participants))
         rows = self._file.execute(_INSERT, values)
         if rows and embedding is not None:
-            vector = (embedding.model, e.text, pack_vector(embedding.vector))
-            self._file.execute(_VECTOR, vector)
+            keep_vector(self._file, e.text, embedding)
         return int(rows[0][0]) if rows else 0
 
     def overlapping(self, start_ns: int, end_ns: int) -> list[StoredEpisode]:
@@ -55,8 +54,6 @@ class EpisodeTable:
 
     def vectors(self) -> Iterator[tuple[str, Embedding]]:
         """What the texts of episodes mean, by each model that was asked."""
-        for (model,) in self._file.execute("SELECT DISTINCT model FROM vector ORDER BY model"):
-            rows = self._file.iterate(
-                "SELECT DISTINCT e.text, data FROM episode e JOIN vector v ON v.model = ? AND v.text = e.text", (model,)
-            )
-            yield from ((text, Embedding(model, unpack_vector(data))) for text, data in rows)
+        texts = [row[0] for row in self._file.execute("SELECT DISTINCT text FROM episode ORDER BY text")]
+        for model in vector_models(self._file):
+            yield from ((text, embedding) for text, _, embedding in vectors_by(self._file, model, texts))

@@ -11,8 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from r4_ros.core.model import CorrectionKind
-from r4_ros.memory.codec import dump
+from r4_ros.memory.codec import dump, text_key
 from r4_ros.memory.sql import Database
+from r4_ros.memory.sql_vectors import vector_models
 
 _ERASED = "(SELECT slot FROM erased)"
 ERASED = -1
@@ -22,9 +23,10 @@ _OBSERVED = f"""UPDATE observation SET slot = NULL, label = '', box = ?, covaria
     visibility = {ERASED}, track_id = '', description = '', attributes = '[]', image = '' WHERE slot IN {_ERASED}"""
 _SAID = f"""UPDATE correction SET entry_id = '', request = '["","",0,null,0]', entries = '[]', before = '[]',
     after = '[]', undone_by = {ERASED} WHERE correction_no = ?"""
-_UNUSED = """DELETE FROM vector WHERE vector_no IN (SELECT slot FROM mute)
-    AND NOT EXISTS (SELECT 1 FROM entry WHERE vector_no IN (label_vector, description_vector))
-    AND NOT EXISTS (SELECT 1 FROM observation o WHERE vector.text IN (o.label, o.description))"""
+_WORDS = "SELECT label, description FROM {} WHERE slot IN " + _ERASED
+_STILL = """SELECT 1 FROM entry WHERE ? IN (label, description) UNION ALL SELECT 1 FROM observation
+    WHERE ? IN (label, description) UNION ALL SELECT 1 FROM episode WHERE text = ? LIMIT 1"""
+_NO_MODEL = "DELETE FROM model WHERE NOT EXISTS (SELECT 1 FROM vector WHERE vector.model_no = model.model_no)"
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,8 @@ def erase(file: Database, before_ns: int, only: Collection[str] = ()) -> Erased:
     """
     with file.overwriting(), file.transaction():
         slots = _with_parts(file, _forgotten(file, before_ns, only))
-        for name in ("erased", "mute"):
-            file.execute(f"CREATE TEMP TABLE IF NOT EXISTS {name}(slot INTEGER PRIMARY KEY)")
-            file.execute(f"DELETE FROM {name}")
+        file.execute("CREATE TEMP TABLE IF NOT EXISTS erased(slot INTEGER PRIMARY KEY)")
+        file.execute("DELETE FROM erased")
         file.execute_many("INSERT INTO erased VALUES (?)", [(slot,) for slot in sorted(slots)])
         found = Erased(len(slots), _count(file, "observation"))
         if slots:
@@ -77,15 +78,7 @@ def _with_parts(file: Database, slots: set[int]) -> set[int]:
 
 def _erase(file: Database) -> None:
     ids = {row[0] for row in file.execute(f"SELECT entry_id FROM entry WHERE slot IN {_ERASED}")}
-    file.execute(
-        f"INSERT INTO mute SELECT label_vector FROM entry WHERE slot IN {_ERASED} AND label_vector IS NOT NULL UNION "
-        f"SELECT description_vector FROM entry WHERE slot IN {_ERASED} AND description_vector IS NOT NULL"
-    )
-    file.execute(
-        "INSERT INTO mute SELECT DISTINCT vector_no FROM observation o "
-        f"JOIN vector ON text IN (o.label, o.description) WHERE o.slot IN {_ERASED} "
-        "ON CONFLICT DO NOTHING"
-    )
+    words = {text for name in ("entry", "observation") for row in file.execute(_WORDS.format(name)) for text in row}
     for number, entries in file.execute("SELECT correction_no, entries FROM correction"):
         if ids & set(json.loads(entries)):
             file.execute(_SAID, (number,))
@@ -102,7 +95,10 @@ def _erase(file: Database) -> None:
                 "UPDATE entry SET moved_from = ?, maybe_same_as = ? WHERE slot = ?",
                 ("" if moved_from in ids else moved_from, dump(kept), slot),
             )
-    file.execute(_UNUSED)
+    unsaid = [text for text in sorted(words) if text and not file.execute(_STILL, (text, text, text))]
+    keys = [(text_key(model, text),) for model in vector_models(file) for text in unsaid]
+    file.execute_many("DELETE FROM vector WHERE key = ?", keys)
+    file.execute(_NO_MODEL)
 
 
 def _count(file: Database, table: str) -> int:

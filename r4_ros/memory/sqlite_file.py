@@ -17,6 +17,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreInUse
+from r4_ros.memory.codec import text_key
 from r4_ros.memory.sql import Migration, Row
 from r4_ros.memory.sqlite_advice import store_error
 
@@ -343,6 +344,7 @@ def _connect(path: Path, read_only: bool, busy_timeout_s: float) -> sqlite3.Conn
             )
             connection.execute(f"PRAGMA busy_timeout = {int(busy_timeout_s * 1000)}")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.create_function("text_key", 2, text_key, deterministic=True)
             if not read_only:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA wal_autocheckpoint = 0")  # a thread does it, so that no commit waits for it
@@ -377,12 +379,14 @@ def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migra
             f"{opened.path}: schema version {version} is older than this program's {len(migrations)}; "
             "open it once for writing to bring it up to date: `r4 up --only memory --db FILE` does"
         )
+    opened.execute("PRAGMA foreign_keys = OFF")  # a table made anew has the rows of the one that it replaces
     for number in range(version, len(migrations)):
         with opened.transaction():
             for statement in migrations[number]:
                 opened.execute(statement)
             opened.execute(f"PRAGMA application_id = {application_id}")
             opened.execute(f"PRAGMA user_version = {number + 1}")
+    opened.execute("PRAGMA foreign_keys = ON")
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreOutdated
 from r4_ros.evaluation.postgres_server import Server
+from r4_ros.memory.codec import text_key
+from r4_ros.memory.migrations import MIGRATIONS
 from r4_ros.memory.stores import open_store
 
 psycopg = pytest.importorskip("psycopg", reason="needs psycopg: .ci/setup fleet")
@@ -252,6 +254,24 @@ def test_a_migration_that_fails_leaves_the_step_before_it(
     steps = [row[0] for row in database.execute("SELECT step FROM r4_schema ORDER BY step_no")]
     assert steps == list(STEPS)
     assert database.execute("SELECT to_regclass('half')") == [(None,)]
+
+
+def test_an_older_database_gets_the_keys_that_the_program_looks_for(
+    postgres_server: Server, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres_server.database()
+    with monkeypatch.context() as older:
+        for number in range(18, len(MIGRATIONS) + 1):
+            older.delitem(STEPS, f"shared/{number}")
+        database = opened(url)
+        texts = [("model", "a mug"), ("model", "eine Tasse für Käse"), ("other", "a mug")]
+        with database.transaction():
+            database.execute_many(
+                "INSERT INTO vector(model, text, data) VALUES (?, ?, ?)", [(*t, b"..") for t in texts]
+            )
+        database.close()
+    rows = opened(url).execute("SELECT name, key, data FROM vector JOIN model USING(model_no) ORDER BY vector_no")
+    assert [(name, bytes(key), bytes(data)) for name, key, data in rows] == [(t[0], text_key(*t), b"..") for t in texts]
 
 
 def test_room_is_counted_and_given_back(postgres_server: Server, opened: Open) -> None:
