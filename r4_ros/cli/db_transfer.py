@@ -151,7 +151,7 @@ def _reading(source: Path) -> Iterator[IO[str]]:
         yield sys.stdin
         return
     try:
-        file = source.open(encoding="utf-8", errors="replace")
+        file = source.open(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise InvalidArgument(f"{source}: can't be read ({error.strerror})") from error
     with file:

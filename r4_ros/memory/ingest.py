@@ -297,8 +297,8 @@ def check(frame: Frame) -> None:
     for o in frame.observations:
         if not is_place(o.box.extent) or min(o.box.extent) < 0:
             problem = f"observation {o.index} has an impossible extent: {o.box.extent}"
-        if not math.isfinite(o.confidence + sum(o.position_covariance)):
-            problem = f"observation {o.index} has a confidence or covariance that is not finite"
+        if not -1e-6 <= o.confidence <= 1.000001 or not math.isfinite(sum(o.position_covariance)):
+            problem = f"observation {o.index} has a confidence outside 0 to 1, or a covariance that is not finite"
     if len({o.index for o in frame.observations}) != len(frame.observations):
         problem = "two observations have the same index"
     if problem:

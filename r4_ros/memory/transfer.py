@@ -189,7 +189,7 @@ class Importer:
     def _line(self, line: str) -> None:
         try:
             values = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidArgument(f"no JSON ({error})") from error
         kind = values.get("type") if isinstance(values, dict) else None
         work = self._work.get(kind) if isinstance(kind, str) else None

@@ -123,3 +123,11 @@ def test_words_without_end_are_refused(memory: Library, robot: Any, thing: Any) 
     with pytest.raises(InvalidArgument, match="too long"):
         memory.add_episode(Episode("", "r1", "so " * 20_000, Interval(1, 2), EpisodeSource.UTTERANCE))
     assert memory.correct(replace(name, label="杯" * 10_000), 1).correction_id == 1
+
+
+@pytest.mark.parametrize("confidence", [math.nan, math.inf, -0.1, 1.1, 7.0])
+def test_a_confidence_is_between_nothing_and_one(memory: Library, robot: Any, thing: Any, confidence: float) -> None:
+    frame = robot.frame(1, thing("mug", (2, 0, 0.8)).seen(confidence=confidence))
+    with pytest.raises(InvalidArgument, match="confidence"):
+        memory.ingest(frame)
+    assert memory.revision == 0
