@@ -33,7 +33,6 @@ _FASTEST_M_S, _NOISE_M = 2.0, 0.2
 _SHARED = 0.3
 """Of the space that both boxes take up together."""
 _BEHIND_M = 0.3
-_MANY = 30
 _SIZE = 2.0
 """Sides may differ by so much: a view may be cut off."""
 
@@ -44,7 +43,6 @@ class _Recent:
 
     since_ns: int
     stamps: dict[int, int]  # by slot, of the frames
-    most: int = _MANY  # when there are more, older ones are let go
 
 
 class Follower:
@@ -64,11 +62,10 @@ class Follower:
         recent, stamp = self._agents.get(change.frame.agent_id), change.frame.stamp_ns
         if recent is not None:
             recent.stamps.update((slot, stamp) for _, slot in change.observations if slot is not None)
-            if len(recent.stamps) > recent.most:
-                recent.since_ns = max(recent.since_ns, stamp - _LATEST_NS)
+            if stamp - recent.since_ns > 2 * _LATEST_NS:
+                recent.since_ns = stamp - _LATEST_NS
                 kept = (item for item in recent.stamps.items() if item[1] >= recent.since_ns)
                 recent.stamps = dict(kept)
-                recent.most = 2 * len(recent.stamps) + _MANY
 
     def _go_on_from(self, revision: int) -> None:
         """Forget what is known, where something else than a frame came since."""
