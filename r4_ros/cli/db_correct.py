@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from r4_ros.cli.database import DEFAULT, Db
+
+if TYPE_CHECKING:
+    from r4_ros.memory.library import Library
 
 Source = Annotated[str, typer.Option("--source", help="who says so")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON document")]
@@ -178,11 +181,9 @@ def _correct(db: str, source: str, as_json: bool, kind: str, *entries: str, **mo
     if not exists(db):
         raise StoreError(f"{db}: there is no such database; check the path")
     with open_library(db, MemoryConfig(), embedder_for(db) if kind == "RENAME" else None) as library:
-        known = [entry.entry_id for entry in library.entries()]
-        known += [m.merged_id for m in library.merges() if not m.undone_by]
-        ids = dict(zip(("entry_id", "other_id"), (_whole(known, entry) for entry in entries), strict=False))
+        ids = dict(zip(("entry_id", "other_id"), (_whole(library, entry) for entry in entries), strict=False))
         if "other_id" in more:
-            more["other_id"] = _whole(known, more["other_id"])
+            more["other_id"] = _whole(library, more["other_id"])
         said = EntryCorrection(CorrectionKind[kind], **ids, **more, source=source)
         receipt = library.correct(said, time.time_ns())
         undone = library.corrections()[-1].correction.correction_id
@@ -199,11 +200,11 @@ def _correct(db: str, source: str, as_json: bool, kind: str, *entries: str, **mo
     return receipt.removed
 
 
-def _whole(known: list[str], text: str) -> str:
+def _whole(library: Library, text: str) -> str:
     """The only id that begins like this, else the text itself. Raises InvalidArgument where several do."""
     from r4_ros.core.errors import InvalidArgument
 
-    found = [entry_id for entry_id in known if entry_id.startswith(text)] if text else []
+    found = library.ids_beginning(text) if text else []
     if len(found) > 1 and text not in found:
         raise InvalidArgument(f"'{text}' begins the ids of {len(found)} entries: {', '.join(found[:5])}")
     return found[0] if len(found) == 1 else text

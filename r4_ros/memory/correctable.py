@@ -114,6 +114,12 @@ class Correctable:
         with self._lock:
             return list(self._corrector.records)
 
+    def ids_beginning(self, text: str) -> list[str]:
+        """Ids that begin like this, of entries and of what became part of one."""
+        with self._lock:
+            slots = self._index.slots
+            return [i for i, slot in slots.items() if i.startswith(text) and not self._said.is_hidden(slot)]
+
     def agents_of(self, said: EntryCorrection) -> set[str]:
         """Whose entries a correction is about. Raises UnknownEntry, and InvalidArgument where nothing can be undone."""
         with self._lock:
