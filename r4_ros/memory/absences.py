@@ -46,6 +46,18 @@ class Absences:
             if record.enough:
                 self._ends.setdefault(record.slot, {}).setdefault(record.first_ns, set()).add(record.observer)
 
+    def change(self, record: FoundAbsent, slot: int) -> None:
+        """Whether a stored record counts has changed; ``slot``: of the entry that it is about by now."""
+        if (newest := self._newest.get((record.slot, record.observer))) and newest.first_ns == record.first_ns:
+            self._newest[record.slot, record.observer] = record
+        ends = self._ends.setdefault(slot, {})
+        observers = ends.setdefault(record.first_ns, set())
+        (observers.add if record.enough else observers.discard)(record.observer)
+        if not observers:
+            del ends[record.first_ns]
+        if not ends:
+            del self._ends[slot]
+
     def rename(self, slot: int, kept: int) -> None:
         """The entry of a slot is a part of another one."""
         for first_ns, observers in self._ends.pop(slot, {}).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, StoreError
@@ -15,6 +16,7 @@ from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.loading import no_collection
 from r4_ros.memory.merge_records import MergeRecord
 from r4_ros.memory.merger import AnchorMover, Moving, contradicted
+from r4_ros.memory.recheck import Rechecker
 from r4_ros.memory.remake import Remaker
 from r4_ros.memory.steadiness import Steadiness
 
@@ -25,6 +27,7 @@ class AnchorCorrectable(Correctable):
     _anchor_corrector: AnchorCorrector
     _mover: AnchorMover
     _remaker: Remaker
+    _rechecker: Rechecker
     _steadiness: Steadiness
     _anchors: AnchorBook
     _config: MemoryConfig
@@ -106,10 +109,13 @@ class AnchorCorrectable(Correctable):
             slots = self._remaker.concerned(moving.astray, moving.pairs)
             maps = self._index.entries["map"]
             groups = [[s for s in sorted(slots) if maps[s] == code] for code in sorted({int(maps[s]) for s in slots})]
-        for group in groups:
+        plans = [partial(self._remaker.plan, correction.agent_id, group) for group in groups]
+        if correction.anchors:
+            plans.append(partial(self._rechecker.plan, correction.agent_id))
+        for plan in plans:
             with self._lock, suppress(StoreError):
-                number, stamp = self._corrector.next_number, self.newest_stamp(correction.agent_id)
-                change = self._remaker.plan(correction.agent_id, group, stamp, self._revision + 1, number)
+                stamp = self.newest_stamp(correction.agent_id)
+                change = plan(stamp, self._revision + 1, self._corrector.next_number)
                 if change is None or change.divided is None:
                     continue
                 gone = [self._index.ids[slot] for slot, into in change.divided.parts if into is not None]

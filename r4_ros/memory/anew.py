@@ -169,16 +169,11 @@ class Again:
     def _absences(self, known: Sequence[PlacedEntry], looks: Sequence[_Look]) -> Iterator[Observation]:
         """Of what is known there that it is not, where a frame found places empty, whatever it was looking for."""
         for entry in known:
-            if entry.state != EntryState.GONE and any(self._says(look, entry) for look in looks):
+            near = reach(self._config, max(entry.box.extent))
+            if entry.state != EntryState.GONE and any(
+                says_gone(look.seen, look.again, entry.box, entry.label, near) for look in looks
+            ):
                 yield replace(looks[0].seen.observation, entry_id=entry.entry_id, entry_revision=0)
-
-    def _says(self, look: _Look, entry: PlacedEntry) -> bool:
-        """Whether a place found empty is a thing's, or lies beside it and the thing wasn't seen there any more."""
-        if _share_inside(entry.box, look.seen) >= _COVERED:
-            return True
-        same = look.seen.observation.label.casefold() in ("", entry.label.casefold())
-        near = reach(self._config, max(entry.box.extent))
-        return same and not look.again and math.dist(look.seen.centre, entry.box.pose.position) < near
 
     def _taken(
         self, store: SqliteStore, library: Library, agent_id: str, frames: Sequence[Sequence[KeptSighting]]
@@ -240,6 +235,14 @@ class _Hung:
             return made
         anchor, pose = self.on[stored.from_anchor]
         return replace(made, from_anchor=anchor, from_place=compose(pose, Pose(stored.from_place)).position)
+
+
+def says_gone(looked: Seen, again: bool, box: Box, label: str, near: float) -> bool:
+    """Whether a place found empty is a thing's; or it was looked for there, so ``near``, and not seen ``again``."""
+    if _share_inside(box, looked) >= _COVERED:
+        return True
+    same = looked.observation.label.casefold() in ("", label.casefold())
+    return same and not again and math.dist(looked.centre, box.pose.position) < near
 
 
 def _share_inside(box: Box, seen: Seen) -> float:

@@ -81,6 +81,9 @@ class Correctable:
     def _apply(self, change: CorrectionChange) -> None:
         """Let queries see the entries of a correction that is stored."""
         if change.record.correction.remakes and change.divided is not None:
+            merged = {slot: kept for slot, _, kept in self._store.merged()} if change.divided.absences else {}
+            for absence in change.divided.absences:
+                self._index.absences.change(absence, merged.get(absence.slot, absence.slot))
             self._apply_remade(change.entries, [slot for slot, into in change.divided.parts if into is not None])
             return
         if change.rejoined or change.divided is not None:

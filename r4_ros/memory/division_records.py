@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from r4_ros.core.model import Observation, Pose
 
 if TYPE_CHECKING:
+    from r4_ros.memory.absences import FoundAbsent
     from r4_ros.memory.store import StoredEvent
 
 
@@ -37,7 +38,8 @@ class Division:
     ``to``: slot of the entry that was mixed up with another one (-1: many were made anew). ``sightings``: frame id,
     index, slot until now and slot from now on of each. ``parts``: slots of entries that are parts of others from now
     on, with the slots of these, or that are parts no more (None). ``voided``: ids of events that never happened;
-    ``events``: what did.
+    ``events``: what did; ``restored``: ids of void ones that did after all. ``absences``: of what agents found gone of
+    each other's, what counts no more, or again.
     """
 
     to: int
@@ -45,3 +47,5 @@ class Division:
     parts: tuple[tuple[int, int | None], ...] = ()
     voided: tuple[str, ...] = ()
     events: tuple[StoredEvent, ...] = ()
+    restored: tuple[str, ...] = ()
+    absences: tuple[FoundAbsent, ...] = ()

@@ -48,9 +48,14 @@ def found_gone(entry: Entry, found: FoundAbsent, context: FrameContext) -> Store
     stay = replace(stay, anchor_id=anchor.anchor_id, box=Box(pose, stay.box.extent), shares=())
     span = (entry.last_seen, found.first_ns)
     event = _event(EventKind.DISAPPEARED, entry, found.slot, span, found.first_ns, stay, context)
-    key = f"{event.event.event_id}\0{found.observer}"
-    told = replace(event.event, agent_id=found.observer, map_id=context.map_id, event_id=_digest(key))
+    number = found_gone_id(entry.entry_id, found)
+    told = replace(event.event, agent_id=found.observer, map_id=context.map_id, event_id=number)
     return replace(event, event=told)
+
+
+def found_gone_id(entry_id: str, found: FoundAbsent) -> str:
+    """The id of the event that another agent's thing was found gone."""
+    return _digest(f"{_event_id(EventKind.DISAPPEARED, entry_id, found.first_ns, '')}\0{found.observer}")
 
 
 def reappeared(

@@ -46,6 +46,7 @@ from r4_ros.memory.loading import load
 from r4_ros.memory.merger import AnchorMover, Merger, apply_merges
 from r4_ros.memory.placed import Placer
 from r4_ros.memory.receipts import told
+from r4_ros.memory.recheck import Rechecker
 from r4_ros.memory.remake import Remaker
 from r4_ros.memory.retention import Retention
 from r4_ros.memory.retrieve import Retriever
@@ -124,6 +125,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         self._mover = AnchorMover(store, self._anchors, self._index, self._cache, merger)
         again = Again(self._anchors, self._coverage, config, self._another)
         self._remaker = Remaker(store, self._index, self._anchors, self._cache, self._said, config, again)
+        self._rechecker = Rechecker(store, self._index, self._anchors, self._cache, config)
         self._regions = store.regions()
         self._map_frames = store.map_frames()
         self._revision = store.revision()

@@ -19,6 +19,8 @@ _SIGHTINGS = """SELECT f.frame_id, session, stamp_ns, anchor_id, sensor_in_ancho
     AND slot IN ({})
     ORDER BY f.frame_id DESC, idx DESC LIMIT ?"""
 
+_ENOUGH = "UPDATE found_absent SET enough = ? WHERE slot = ? AND observer = ? AND first_ns = ?"
+
 
 class DivisionTable:
     """Reads sightings and writes divisions; writing happens inside the caller's transaction."""
@@ -63,7 +65,10 @@ class DivisionTable:
             self._file.execute("UPDATE merge SET undone_by = ? WHERE merge_no = ?", (correction_no, merge_no))
             self._file.execute("UPDATE entry SET merged_into = ? WHERE slot = ?", (into, slot))
         self._void(d.voided, True)
+        self._void(d.restored, False)
         self._file.execute_many(EVENT, [event_row(event) for event in d.events])
+        rows = [(int(a.enough), a.slot, a.observer, a.first_ns) for a in d.absences]
+        self._file.execute_many(_ENOUGH, rows)
 
     def take_back(self, correction_no: int) -> None:
         """All as it was before a division."""

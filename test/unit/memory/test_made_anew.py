@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rounds import ROUND_S, Item, Rounds, random_items, ring, turned
 
-from r4_ros.core.model import FOREVER, IDENTITY, EntryState, EventKind
+from r4_ros.core.errors import InvalidArgument
+from r4_ros.core.geometry import compose, inverse
+from r4_ros.core.model import (
+    FOREVER,
+    IDENTITY,
+    Box,
+    CorrectionKind,
+    EntryCorrection,
+    EntryState,
+    EventKind,
+    Observation,
+    Pose,
+    Query,
+    Visibility,
+)
 from r4_ros.memory.library import Library
 
 S = 1_000_000_000
@@ -136,3 +151,64 @@ def test_any_round_is_told_as_it_was(
         compare(library, truth)
         before = library.entries()
         assert rounds.correct(library).anchors == 0 and library.entries() == before
+
+
+def test_what_another_robot_found_gone_elsewhere_was_not_gone(open_memory: Any, make_robot: Any, thing: Any) -> None:
+    """It looked a metre beside, counts no more once that is known, and counts again where that is taken back."""
+    library = open_memory()
+    owner, other = make_robot(map_id="home"), make_robot(agent_id="r2", writer="w2", map_id="home")
+    for i in range(3):
+        library.ingest(owner.frame(10 + i, thing("cup", (3, 0, 0.8))))
+    [entry] = library.placed()
+    true = [other.frame(30 + i) for i in range(4)]
+    off = Pose((0.0, 1.0, 0.0))
+    for frame in true:
+        believed = compose(off, frame.sensor_in_map)
+        local = compose(inverse(believed), entry.box.pose)
+        o = Observation(9, "cup", Box(local, entry.box.extent), visibility=Visibility.ABSENT, entry_id=entry.entry_id)
+        library.ingest(replace(frame, sensor_in_map=believed, sensor_in_odom=believed, observations=(o,)))
+    states = []
+    stamps, poses = [f.stamp_ns for f in true], [compose(f.sensor_in_map, f.base_in_sensor) for f in true]
+    for shift in (None, IDENTITY, off):
+        if shift is not None:
+            library.correct_anchors("r2", stamps, [compose(shift, pose) for pose in poses])
+        gone = [e for e in library.events() if e.kind == EventKind.DISAPPEARED]
+        states.append((library.retrieve(Query()).entries[0].state == EntryState.GONE, len(gone)))
+    assert states == [(True, 1), (False, 0), (True, 1)]
+    library.close()
+    again = open_memory()
+    assert again.retrieve(Query()).entries[0].state == EntryState.GONE
+
+
+def test_what_a_person_spoke_of_stays_as_it_is(open_memory: Any, make_robot: Any) -> None:
+    items = [Item("cup", [(0.0, ring(0.4, 5.4))]), Item("plate", [(0.0, ring(2.0, 5.4))])]
+    library, rounds, _ = pair(open_memory, make_robot, items, DRIFT, TWO_ROUNDS)
+    rounds.drive(library)
+    cup = next(e for e in library.entries() if e.label == "cup")
+    library.correct(EntryCorrection(CorrectionKind.RENAME, cup.entry_id, label="beaker", source="anna"), 60 * S)
+    before = library.entries()
+    rounds.correct(library)
+    named = next(e for e in library.entries() if e.entry_id == cup.entry_id)
+    assert named == next(e for e in before if e.entry_id == cup.entry_id)
+    assert Counter(e.label for e in library.entries())["plate"] == 1
+
+
+def test_what_was_made_anew_is_not_taken_back_by_a_persons_word(open_memory: Any, make_robot: Any) -> None:
+    items = [Item("cup", [(0.0, ring(0.4, 5.4))])]
+    library, rounds, _ = pair(open_memory, make_robot, items, DRIFT, TWO_ROUNDS)
+    rounds.drive(library)
+    rounds.correct(library)
+    made = library.corrections()[-1].correction_id
+    for number in (0, made):
+        with pytest.raises(InvalidArgument, match="no correction"):
+            library.correct(EntryCorrection(CorrectionKind.UNDO, correction_id=number, source="anna"), 70 * S)
+
+
+def test_where_history_is_dropped_the_entry_stays_as_it_is(open_memory: Any, make_robot: Any) -> None:
+    items = [Item("cup", [(0.0, ring(0.4, 5.4))])]
+    library, rounds, _ = pair(open_memory, make_robot, items, turned(0.1, 0.1, 0.0), TWO_ROUNDS)
+    rounds.drive(library)
+    library._store._file.execute("DELETE FROM observation WHERE frame_id < 10")  # type: ignore[attr-defined]
+    before = library.entries()
+    rounds.correct(library)
+    assert library.entries() == before and not library.corrections()
