@@ -181,6 +181,7 @@ def backup(
     out: Annotated[Path, typer.Option("--out", help="file to write")],
     db: Db = DEFAULT,
     force: Annotated[bool, typer.Option("--force", help="replace a file that is there")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """A consistent copy of the whole memory, also while a node writes to it."""
     from r4_ros.core.errors import InvalidArgument
@@ -194,7 +195,7 @@ def backup(
         size = store.backup(out)
     finally:
         store.close()
-    print(f"{out}: {size / 1e6:.1f} MB")
+    print(json.dumps({"path": str(out), "bytes": size}) if as_json else f"{out}: {size / 1e6:.1f} MB")
 
 
 def prune(

@@ -98,7 +98,8 @@ def test_a_backup_is_whole_and_replaces_nothing_unasked(memory_file: Path, tmp_p
             assert known(copy) == known(library)
     with pytest.raises(InvalidArgument, match="--force"):
         run("backup", "--db", memory_file, "--out", tmp_path / "b.db")
-    assert run("backup", "--db", memory_file, "--out", tmp_path / "b.db", "--force").exit_code == 0
+    told = json.loads(run("backup", "--db", memory_file, "--out", tmp_path / "b.db", "--force", "--json").stdout)
+    assert told == {"path": str(tmp_path / "b.db"), "bytes": (tmp_path / "b.db").stat().st_size}
     with pytest.raises(InvalidArgument, match="exists already"):
         run("backup", "--db", memory_file, "--out", memory_file, "--force")
 
