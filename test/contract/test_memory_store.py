@@ -486,7 +486,7 @@ def test_an_entry_that_proved_to_be_two_is_divided_and_that_can_be_taken_back(op
 
     before = told(store)
     less, more = (StoredEntry(e.slot, e.entry.evolve(count=n)) for e, n in ((first, 1), (second, 4)))
-    division = Division(1, ((1, 0, 0), (1, 2, 2)), (2,), ("e1",), (event("new", 1, 6, 6, 6),))
+    division = Division(1, ((1, 0, 0, 1), (1, 2, 2, 1)), ((2, 1),), ("e1",), (event("new", 1, 6, 6, 6),))
     said = EntryCorrection(CorrectionKind.SPLIT, "id0", other_id="id1", at_ns=5, source=MEMORY)
     record = CorrectionRecord(1, 77, said, ("id0", "id1"))
     changes = (EntryChange(first, less), EntryChange(second, more))
