@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,6 +19,9 @@ from r4_ros.memory.merger import AnchorMover, Moving, contradicted
 from r4_ros.memory.recheck import Rechecker
 from r4_ros.memory.remake import Remaker
 from r4_ros.memory.steadiness import Steadiness
+from r4_ros.memory.store import CorrectionChange
+
+Plan = Callable[[int, int, int], CorrectionChange | None]
 
 
 class AnchorCorrectable(Correctable):
@@ -104,31 +107,36 @@ class AnchorCorrectable(Correctable):
         return self._made_anew(correction, moving)
 
     def _made_anew(self, correction: Correction, moving: Moving) -> Correction:
-        """After anchors were moved: make anew what was seen while the robot was astray."""
+        """After anchors were moved: make anew what was seen while the robot was astray. Queries go on meanwhile."""
+        agent = correction.agent_id
         with self._lock:
             slots = self._remaker.concerned(moving.astray, moving.pairs)
             maps = self._index.entries["map"]
-            groups = [[s for s in sorted(slots) if maps[s] == code] for code in sorted({int(maps[s]) for s in slots})]
-        plans = [partial(self._remaker.plan, correction.agent_id, group) for group in groups]
-        if correction.anchors:
-            plans.append(partial(self._rechecker.plan, correction.agent_id))
-        for plan in plans:
-            with self._lock, suppress(StoreError):
-                stamp = self.newest_stamp(correction.agent_id)
-                change = plan(stamp, self._revision + 1, self._corrector.next_number)
-                if change is None or change.divided is None:
-                    continue
-                gone = [self._index.ids[slot] for slot, into in change.divided.parts if into is not None]
-                done = self._carry_out(change)
-            changed = {e.entry_id: e for e in (*correction.changed, *done.changed) if e.entry_id not in gone}
-            removed = (*correction.removed, *gone)
-            correction = replace(
-                correction,
-                revision=done.revision,
-                changed=tuple(changed.values()),
-                removed=tuple(i for i in dict.fromkeys(removed) if i not in changed),
-            )
+        for code in sorted({int(maps[slot]) for slot in slots}):
+            with suppress(StoreError):
+                with self._lock:
+                    group = self._remaker.read(agent, [slot for slot in slots if maps[slot] == code])
+                worked = self._remaker.work(group)
+                if worked is not None:
+                    correction = self._taken_over(correction, partial(self._remaker.change, worked))
+        with suppress(StoreError):
+            return self._taken_over(correction, partial(self._rechecker.plan, agent)) if moving.anchors else correction
         return correction
+
+    def _taken_over(
+        self, correction: Correction, plan: Callable[[int, int, int], CorrectionChange | None]
+    ) -> Correction:
+        """A correction and what else was found because of it. ``plan``: of a stamp, a revision and a number."""
+        with self._lock:
+            stamp = self.newest_stamp(correction.agent_id)
+            change = plan(stamp, self._revision + 1, self._corrector.next_number)
+            if change is None or change.divided is None:
+                return correction
+            gone = [self._index.ids[slot] for slot, into in change.divided.parts if into is not None]
+            done = self._carry_out(change)
+        changed = {e.entry_id: e for e in (*correction.changed, *done.changed) if e.entry_id not in gone}
+        removed = tuple(i for i in dict.fromkeys((*correction.removed, *gone)) if i not in changed)
+        return replace(correction, revision=done.revision, changed=tuple(changed.values()), removed=removed)
 
     def _keep_beliefs(self) -> None:
         """Store what a restart must know of agents whose SLAM stepped or was corrected; else the next frame does."""

@@ -57,7 +57,7 @@ _ABSENT_NS = 10 * NS_PER_S
 
 
 @dataclass(slots=True)
-class _Group:
+class Group:
     """Entries of one agent on one map, by slot, all slots of each, what is kept of them, and what is made of that."""
 
     agent_id: str
@@ -66,6 +66,11 @@ class _Group:
     root: dict[int, int]
     rows: list[KeptSighting]
     made: list[Made]
+
+    @property
+    def map_id(self) -> str:
+        """Of all of them."""
+        return next(iter(self.entries.values())).entry.map_id
 
     def heirs(self) -> dict[int, int]:
         """By slot of an entry, the slot of what is made of most of its sightings."""
@@ -88,9 +93,9 @@ class _Group:
                     found |= {a, b}
         return found
 
-    def without(self, slots: set[int]) -> _Group:
+    def without(self, slots: set[int]) -> Group:
         """The group without some entries."""
-        return _Group(
+        return Group(
             self.agent_id,
             {slot: stored for slot, stored in self.entries.items() if slot not in slots},
             {slot: name for slot, name in self.parts.items() if self.root[slot] not in slots},
@@ -167,20 +172,21 @@ class Remaker:
         """The slot of the entry that one is a part of by now; -1: of none."""
         return self._index.slots.get(self._index.ids[slot], -1)
 
-    def plan(
-        self, agent_id: str, slots: Collection[int], stamp_ns: int, revision: int, number: int
-    ) -> CorrectionChange | None:
-        """What becomes of entries of an agent on one map, as correction ``number``; None: nothing new."""
-        group = self._read(agent_id, slots)
+    def work(self, group: Group) -> Group | None:
+        """What is made of a group's sightings anew; None of none. Takes its time; nothing may be written meanwhile."""
         while group.rows:
-            group.made = self._again.made(agent_id, next(iter(group.entries.values())).entry.map_id, group.rows)
+            group.made = self._again.made(group.agent_id, group.map_id, group.rows)
             others = group.mixed_up()
             if not others:
-                return _Remade(group, self._index, self._store, revision).change(stamp_ns, number)
+                return group
             group = group.without(others)
         return None
 
-    def _read(self, agent_id: str, slots: Collection[int]) -> _Group:
+    def change(self, group: Group, stamp_ns: int, revision: int, number: int) -> CorrectionChange | None:
+        """What becomes of a group of which everything was made anew, as correction ``number``; None: nothing new."""
+        return _Remade(group, self._index, self._store, revision).change(stamp_ns, number)
+
+    def read(self, agent_id: str, slots: Collection[int]) -> Group:
         """What is kept of these entries; those of which something is dropped are left out."""
         known = {stored.slot: stored for stored in self._cache.get_many(sorted(slots))}
         some = set(known)
@@ -196,7 +202,7 @@ class Remaker:
         whole = {slot: stored for slot, stored in known.items() if count[slot] == stored.entry.count}
         rows = [self._placed(row, whole[root[row.slot]].entry) for row in rows if root[row.slot] in whole]
         parts = {slot: entry_id for slot, entry_id, kept in merged if kept in whole}
-        return _Group(agent_id, whole, parts, root, rows, [])
+        return Group(agent_id, whole, parts, root, rows, [])
 
     def _placed(self, row: KeptSighting, entry: Entry) -> KeptSighting:
         """A sighting with what the frames alone don't tell: who walks keeps being followed.
@@ -217,7 +223,7 @@ class Remaker:
 class _Remade:
     """What a group is now, held against what it was."""
 
-    def __init__(self, group: _Group, index: Index, store: MemoryStore, revision: int) -> None:
+    def __init__(self, group: Group, index: Index, store: MemoryStore, revision: int) -> None:
         self._group, self._index, self._store, self._revision = group, index, store, revision
         self._row = {row.key: row for row in group.rows}
         self._next = index.entries.rows

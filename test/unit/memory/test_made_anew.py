@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -212,3 +213,19 @@ def test_where_history_is_dropped_the_entry_stays_as_it_is(open_memory: Any, mak
     before = library.entries()
     rounds.correct(library)
     assert library.entries() == before and not library.corrections()
+
+
+def test_queries_go_on_while_all_is_worked_in_again(open_memory: Any, make_robot: Any, monkeypatch: Any) -> None:
+    library, rounds, _ = pair(open_memory, make_robot, [Item("cup", [(0.0, ring(0.4, 5.4))])], DRIFT, TWO_ROUNDS)
+    rounds.drive(library)
+    work, asked = library._remaker.work, []
+
+    def watched(group: Any) -> Any:
+        asking = threading.Thread(target=lambda: asked.append(library.retrieve(Query())))
+        asking.start()
+        asking.join(30)
+        return work(group)
+
+    monkeypatch.setattr(library._remaker, "work", watched)
+    rounds.correct(library)
+    assert len(asked) == 1 and len(library.entries()) == 1
