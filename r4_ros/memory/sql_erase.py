@@ -14,6 +14,7 @@ from r4_ros.core.model import CorrectionKind
 from r4_ros.memory.codec import dump, text_key
 from r4_ros.memory.sql import Database
 from r4_ros.memory.sql_vectors import vector_models
+from r4_ros.memory.ties import stated
 
 _ERASED = "(SELECT slot FROM erased)"
 ERASED = -1
@@ -85,7 +86,7 @@ def _erase(file: Database) -> None:
             file.execute("DELETE FROM division WHERE correction_no = ?", (number,))
     file.execute(_OBSERVED, (b"",))
     file.execute(f"DELETE FROM merge WHERE kept IN {_ERASED} OR merged IN {_ERASED}")
-    for table in ("event", "crop", "stay", "sighting", "presence"):
+    for table in ("event", "crop", "stay", "sighting", "presence", "found_absent"):
         file.execute(f"DELETE FROM {table} WHERE slot IN {_ERASED}")
     file.execute(f"DELETE FROM entry WHERE slot IN {_ERASED}")
     for slot, moved_from, others in file.execute("SELECT slot, moved_from, maybe_same_as FROM entry"):
@@ -95,6 +96,13 @@ def _erase(file: Database) -> None:
                 "UPDATE entry SET moved_from = ?, maybe_same_as = ? WHERE slot = ?",
                 ("" if moved_from in ids else moved_from, dump(kept), slot),
             )
+    for number, participants in file.execute("SELECT episode_no, participants FROM episode"):
+        named = json.loads(participants)
+        kept = [
+            name for name in named if name not in ids and ((tie := stated(name)) is None or tie.entry_id not in ids)
+        ]
+        if len(kept) < len(named):
+            file.execute("UPDATE episode SET participants = ? WHERE episode_no = ?", (dump(kept), number))
     unsaid = [text for text in sorted(words) if text and not file.execute(_STILL, (text, text, text))]
     keys = [(text_key(model, text),) for model in vector_models(file) for text in unsaid]
     file.execute_many("DELETE FROM vector WHERE key = ?", keys)

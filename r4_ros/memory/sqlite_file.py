@@ -377,7 +377,7 @@ def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migra
     if not may_migrate:
         raise SchemaError(
             f"{opened.path}: schema version {version} is older than this program's {len(migrations)}; "
-            "open it once for writing to bring it up to date: `r4 up --only memory --db FILE` does"
+            "`r4 db reindex --db FILE` brings it up to date, and so does its node"
         )
     opened.execute("PRAGMA foreign_keys = OFF")  # a table made anew has the rows of the one that it replaces
     for number in range(version, len(migrations)):

@@ -12,7 +12,7 @@ from memories import content, exported, plain
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument
 from r4_ros.core.model import CorrectionKind as K
-from r4_ros.core.model import Embedding, EntryCorrection, Observation, Query
+from r4_ros.core.model import Embedding, EntryCorrection, Episode, EpisodeSource, Interval, Observation, Query
 from r4_ros.memory.library import open_library
 from r4_ros.memory.sql_erase import Erased
 from r4_ros.memory.sqlite_store import SqliteStore
@@ -129,3 +129,23 @@ def test_an_export_says_nothing_of_it_and_what_was_said_of_others(path: Path, tm
         assert (done.corrections, [r.undone_by for r in library.corrections()]) == (3, [2, 0, 0])
     a, b = plain(content(path)), content(tmp_path / "copy.db")
     assert a["entries"] == b["entries"] and a["events"] == b["events"] and a["trails"] == b["trails"]
+
+
+def test_what_others_found_of_it_and_were_told_of_it_goes_too(tmp_path: Path, make_robot: Any, thing: Any) -> None:
+    first, second = make_robot("r1", map_id="home"), make_robot("r2", map_id="home")
+    path = tmp_path / "memory.db"
+    with open_library(path, MemoryConfig(), None) as library:
+        library.ingest(first.frame(1, thing("mug", (2, 0, 0.8)), thing("cup", (2, 2, 0.8))))
+        mug, cup = sorted(library.entries(), key=lambda e: e.label, reverse=True)
+        for t in (20, 20.5, 21):
+            library.ingest(second.absent(t, mug.entry_id, mug.revision))
+        owned = ("Carl", f"Anna owns {mug.entry_id}", mug.entry_id, f"Ben owns {cup.entry_id}")
+        library.add_episode(Episode("", "r1", "look", Interval(1, 2), EpisodeSource.OPERATOR, participants=owned))
+        said(library, K.FORGET, mug.entry_id)
+    assert erased(path).entries == 1
+    assert mug.entry_id.encode() not in path.read_bytes()
+    with open_library(path, MemoryConfig()) as library:
+        (episode,) = library.retrieve(Query(with_episodes=True)).episodes
+        assert episode.text == "look" and episode.participants == ("Carl", f"Ben owns {cup.entry_id}")
+    with open_library(tmp_path / "other.db", MemoryConfig()) as other:
+        assert Importer(other).read(exported(path)).refused == 0
