@@ -147,8 +147,8 @@ class Gatherer:
             yield Gathered(self._closed(query, scope, told, meant), Counted.SEMANTIC)
             return
         slots, counted = scope.of(self._index, np.sort(narrowed)), Counted.RESULT if by_time else Counted.SPATIAL
-        if scope.several and self._semantic.asks(query):  # who was seen there or then need not be who was so described
-            slots = self._linked(query, scope, self._semantic.wanted(query, slots))
+        if scope.several and self._semantic.asks(query):
+            slots = self._with_describers(query, scope, told, self._semantic.wanted(query, slots))
         if ranks and len(slots) >= _LEAST_RATED:
             for meant in self._rated(query, scope, told, slots):
                 yield Gathered(meant, counted if meant.bound == 0 else Counted.NOTHING)
@@ -298,6 +298,20 @@ class Gatherer:
         for known in (meant, fits):
             scores[np.searchsorted(slots, known.slots)] = known.scores
         return Meant(slots, scores, meant.bound)
+
+    def _with_describers(self, query: Query, scope: Scope, told: Told, slots: Slots) -> Slots:
+        """Also whatever may be one thing with any of the slots: who was seen need not be who was described like this.
+
+        Of many, only those are looked at whose labels may name a thing of which some entry fits.
+        """
+        fitting = self._semantic.all_fitting(query, told) if len(slots) >= _LEAST_RATED else None
+        some = slots
+        if fitting is not None:
+            labels, like = self._index.entries["label"], self._like(fitting.slots)
+            while len(more := self._index.labels.all_like(like, self._similarity)) > len(like):
+                like = more
+            some = slots[np.isin(labels[slots], like)]
+        return np.union1d(slots, self._linked(query, scope, some))
 
     def _linked(self, query: Query, scope: Scope, slots: Slots) -> Slots:
         """Slots (ascending), and whatever may be one thing with any of them or with what is, whatever the words."""
