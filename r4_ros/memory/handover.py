@@ -24,6 +24,8 @@ TAKEN_S = 10.0
 """A node takes what is handed over within this time; a process that doesn't is none."""
 _POLL_S = 0.05
 _ERROR = "error"
+_HEAD = {strict: json.dumps({"strict": strict}) + "\n" for strict in (False, True)}
+"""The first line of what is handed over."""
 
 
 class Handover:
@@ -45,7 +47,7 @@ class Handover:
         try:
             self._told.unlink(missing_ok=True)
             with part.open("w", encoding="utf-8") as file:
-                file.write(json.dumps({"strict": strict}) + "\n")
+                file.write(_HEAD[strict])
                 file.writelines(lines)
             part.replace(self._given)
         except OSError as error:
@@ -89,7 +91,7 @@ class Handover:
 
     def take(self, library: Library, embedder: Embedder | None) -> Handed | None:
         """What was handed over, also what was begun before this process; None: nothing."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             if not self._taken.exists():
                 self._given.rename(self._taken)
             return Handed(self._taken, self._told, library, embedder)
@@ -97,12 +99,12 @@ class Handover:
 
 
 class Handed:
-    """A stream that was handed over, worked in a slice at a time. Raises FileNotFoundError."""
+    """A stream that was handed over, worked in a slice at a time. Raises OSError."""
 
     def __init__(self, taken: Path, told: Path, library: Library, embedder: Embedder | None) -> None:
         self._taken, self._told = taken, told
         self._file = taken.open(encoding="utf-8", errors="replace")
-        self._strict = json.loads(self._file.readline() or "{}").get("strict") is True
+        self._strict = self._file.readline() == _HEAD[True]
         self._importer = Importer(library, lambda: embedder)
         self._number = 0
 
