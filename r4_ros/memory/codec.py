@@ -83,6 +83,9 @@ def unpack_turn(blob: bytes | None) -> Vec3 | None:
 
 def pack_shares(shares: Sequence[Share]) -> bytes | None:
     """20 bytes each; None: no shares."""
+    if len(shares) == 1:
+        [s] = shares
+        return _SHARE.pack(s.anchor_id, s.weight, *s.position)
     return b"".join(_SHARE.pack(s.anchor_id, s.weight, *s.position) for s in shares) or None
 
 

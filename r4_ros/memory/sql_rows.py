@@ -62,7 +62,7 @@ def observation_row(frame_id: int, o: Observation, slot: int | None) -> tuple[An
         o.confidence,
         o.track_id,
         o.description,
-        dump(o.attributes),
+        dump(o.attributes) if o.attributes else "[]",
         o.image,
     )
 
