@@ -32,7 +32,7 @@ class Handover:
     """The place beside a database where a stream is handed over."""
 
     def __init__(self, database: Path) -> None:
-        self._database = database
+        self._database = database = database.resolve()
         self._given, self._taken, self._told = (
             database.with_name(database.name + ending) for ending in ("-import", "-importing", "-imported")
         )

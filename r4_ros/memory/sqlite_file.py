@@ -287,7 +287,7 @@ def open_sqlite(
     """
     if durability not in ("normal", "full"):
         raise InvalidArgument(f"durability must be 'normal' or 'full', not '{durability}'")
-    path = Path(path).expanduser()
+    path = Path(path).expanduser().resolve()  # one lock, however the file is reached
     lock_file = None
     if read_only or beside:
         if not path.is_file():

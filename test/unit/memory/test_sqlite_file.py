@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError
+from r4_ros.core.config import MemoryConfig
+from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError, StoreInUse
+from r4_ros.core.model import Frame, Pose, View
 from r4_ros.memory import sqlite_file
+from r4_ros.memory.library import open_library
 from r4_ros.memory.sqlite_file import open_sqlite
 
 APP = 0x52345454
@@ -146,3 +149,19 @@ def test_the_log_is_folded_into_the_file_while_writing_goes_on(tmp_path: Path, m
             time.sleep(0.002)
         assert folded > 10 and log.stat().st_size <= 200_000
         assert opened.execute("SELECT count(*) FROM t") == [(written,)]
+
+
+def test_a_file_that_is_reached_by_a_link_is_the_same_file(tmp_path: Path) -> None:
+    real, linked = tmp_path / "disk" / "a.db", tmp_path / "link.db"
+    real.parent.mkdir()
+    open_library(real, MemoryConfig()).close()
+    linked.symlink_to(real)
+    view = View(1.2, 0.9, 0.1, 10.0)
+    with open_library(linked, MemoryConfig()) as library:
+        library.ingest(Frame("r1", "front", "w", 1, 0, 10**9, "home", "map", "cam", Pose(), view))
+        with pytest.raises(StoreInUse):
+            open_library(real, MemoryConfig())
+        assert library.snapshot(tmp_path / "copy.db") > 0
+    assert [path.name for path in tmp_path.glob("link.db*")] == ["link.db"], "logs and locks lie beside the file"
+    with open_library(real, MemoryConfig(), read_only=True) as library:
+        assert library.newest_stamp() == 10**9
