@@ -118,8 +118,10 @@ def list_(db: Db = DEFAULT, as_json: AsJson = False) -> None:
     finally:
         store.close()
     rows = [{"number": r.correction_id, **correction_to_json(r), "undone_by": r.undone_by} for r in records]
-    for row in rows:
+    for row, record in zip(rows, records, strict=True):
         del row["type"]
+        if record.correction.remakes:
+            row["entries"] = list(record.entries)
     if as_json:
         print(json.dumps(rows, ensure_ascii=False))
         return
@@ -136,7 +138,9 @@ def _told(row: dict[str, Any]) -> str:
     said += [f"from {time_text(row['at'])} on"] if row.get("at") else []
     said += [f"at {tuple(row['position'])}"] if row["position"] else []
     by = f", {row['source']}" if row["source"] else ""
-    return f"{row['number']}: {row['kind'].lower()} {' '.join(said)} ({time_text(row['stamp'])}{by}{undone})"
+    what = "made anew of their sightings:" if "entries" in row else row["kind"].lower()
+    said = row.get("entries", said)
+    return f"{row['number']}: {what} {' '.join(said)} ({time_text(row['stamp'])}{by}{undone})"
 
 
 def merges(db: Db = DEFAULT, as_json: AsJson = False) -> None:

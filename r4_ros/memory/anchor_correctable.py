@@ -12,6 +12,7 @@ from r4_ros.core.errors import InvalidArgument, StoreError
 from r4_ros.core.model import MEMORY, Anchor, Correction, CorrectionKind, EntryCorrection, Pose, Receipt
 from r4_ros.memory.anchor_correction import AnchorCorrector
 from r4_ros.memory.anchoring import AnchorBook
+from r4_ros.memory.concerned import Concerned
 from r4_ros.memory.correctable import Correctable
 from r4_ros.memory.loading import no_collection
 from r4_ros.memory.merge_records import MergeRecord
@@ -29,6 +30,7 @@ class AnchorCorrectable(Correctable):
 
     _anchor_corrector: AnchorCorrector
     _mover: AnchorMover
+    _concerned: Concerned
     _remaker: Remaker
     _rechecker: Rechecker
     _steadiness: Steadiness
@@ -110,12 +112,12 @@ class AnchorCorrectable(Correctable):
         """After anchors were moved: make anew what was seen while the robot was astray. Queries go on meanwhile."""
         agent = correction.agent_id
         with self._lock:
-            slots = self._remaker.concerned(moving.astray, moving.pairs)
-            maps = self._index.entries["map"]
-        for code in sorted({int(maps[slot]) for slot in slots}):
+            slots = self._concerned.slots(moving.astray, moving.pairs)
+            batches = list(self._concerned.batches(slots))
+        for batch in batches:
             with suppress(StoreError):
                 with self._lock:
-                    group = self._remaker.read(agent, [slot for slot in slots if maps[slot] == code])
+                    group = self._remaker.read(agent, batch)
                 worked = self._remaker.work(group)
                 if worked is not None:
                     correction = self._taken_over(correction, partial(self._remaker.change, worked))

@@ -50,6 +50,8 @@ _NO_VIEW = View(0.0, 0.0, 0.0, 0.0, np.zeros((0, 0), np.float32))
 _AROUND = 500
 _COVERED = 0.8
 """Of a thing's box: so much of it must have been seen to be empty."""
+_NEAR_M = 0.15
+"""So far beside its place, or as far as it is large, a thing that stood there would have been seen."""
 _NOISE_M = 0.02
 _Key = tuple[int, int]
 
@@ -169,9 +171,8 @@ class Again:
     def _absences(self, known: Sequence[PlacedEntry], looks: Sequence[_Look]) -> Iterator[Observation]:
         """Of what is known there that it is not, where a frame found places empty, whatever it was looking for."""
         for entry in known:
-            near = reach(self._config, max(entry.box.extent))
             if entry.state != EntryState.GONE and any(
-                says_gone(look.seen, look.again, entry.box, entry.label, near) for look in looks
+                says_gone(look.seen, look.again, entry.box, entry.label) for look in looks
             ):
                 yield replace(looks[0].seen.observation, entry_id=entry.entry_id, entry_revision=0)
 
@@ -237,12 +238,12 @@ class _Hung:
         return replace(made, from_anchor=anchor, from_place=compose(pose, Pose(stored.from_place)).position)
 
 
-def says_gone(looked: Seen, again: bool, box: Box, label: str, near: float) -> bool:
-    """Whether a place found empty is a thing's; or it was looked for there, so ``near``, and not seen ``again``."""
+def says_gone(looked: Seen, again: bool, box: Box, label: str) -> bool:
+    """Whether a place found empty is a thing's; or it was looked for right beside it, and not seen ``again``."""
     if _share_inside(box, looked) >= _COVERED:
         return True
     same = looked.observation.label.casefold() in ("", label.casefold())
-    return same and not again and math.dist(looked.centre, box.pose.position) < near
+    return same and not again and math.dist(looked.centre, box.pose.position) < max(_NEAR_M, *box.extent)
 
 
 def _share_inside(box: Box, seen: Seen) -> float:

@@ -35,6 +35,7 @@ from r4_ros.memory.anew import Again
 from r4_ros.memory.attachable import Attachable
 from r4_ros.memory.attachments import with_pictures, without_pictures
 from r4_ros.memory.codec import single_pose
+from r4_ros.memory.concerned import Concerned
 from r4_ros.memory.corrector import Corrector
 from r4_ros.memory.coverage import Coverage
 from r4_ros.memory.divide import Divider
@@ -124,7 +125,8 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         )
         self._mover = AnchorMover(store, self._anchors, self._index, self._cache, merger)
         again = Again(self._anchors, self._coverage, config, self._another)
-        self._remaker = Remaker(store, self._index, self._anchors, self._cache, self._said, config, again)
+        self._concerned = Concerned(self._index, self._cache, self._said, config)
+        self._remaker = Remaker(store, self._index, self._anchors, self._cache, again)
         self._rechecker = Rechecker(store, self._index, self._anchors, self._cache, config)
         self._regions = store.regions()
         self._map_frames = store.map_frames()

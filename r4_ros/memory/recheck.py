@@ -29,7 +29,7 @@ from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.anew import says_gone
 from r4_ros.memory.division_records import Division
 from r4_ros.memory.index import Index
-from r4_ros.memory.stays import place, reach
+from r4_ros.memory.stays import place
 from r4_ros.memory.store import CorrectionChange, MemoryStore, StoredEntry
 from r4_ros.memory.working import EntryCache
 
@@ -93,8 +93,7 @@ class Rechecker:
         for row in rows:
             sensor = self._anchors.in_common(row.anchor_id, row.sensor_in_anchor)
             [seen], _ = place([row.observation], sensor)
-            near = reach(config, max(box.extent))
-            if says_gone(seen, entry.last_seen > row.stamp_ns, box, entry.label, near):
+            if says_gone(seen, entry.last_seen > row.stamp_ns, box, entry.label):
                 stamps.append(row.stamp_ns)
         long_enough = bool(stamps) and stamps[-1] - stamps[0] >= nanoseconds(config.absent_span_s)
         return len(stamps) >= config.absent_frames and long_enough

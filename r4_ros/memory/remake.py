@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from r4_ros.core.config import MemoryConfig
 from r4_ros.core.geometry import compose, inverse
 from r4_ros.core.model import (
     FOREVER,
@@ -36,10 +35,10 @@ from r4_ros.memory import happenings
 from r4_ros.memory.anchoring import AnchorBook
 from r4_ros.memory.anew import Again, Made
 from r4_ros.memory.attributes import agree
+from r4_ros.memory.concerned import MOST_SIGHTINGS
 from r4_ros.memory.division_records import Division, KeptSighting
-from r4_ros.memory.index import Index, Slots
+from r4_ros.memory.index import Index
 from r4_ros.memory.revise import split_id
-from r4_ros.memory.said import Said
 from r4_ros.memory.store import CorrectionChange, EntryChange, MemoryStore, StoredEntry, StoredEvent
 from r4_ros.memory.working import EntryCache
 
@@ -50,7 +49,6 @@ _DERIVED = (
     EventKind.REAPPEARED,
     EventKind.ATTRIBUTE_CHANGED,
 )
-_MOST_SIGHTINGS = 50_000
 _AT_HAND_M = 0.05
 """What is said to be nearer to the camera than this wasn't placed at all."""
 _ABSENT_NS = 10 * NS_PER_S
@@ -114,63 +112,9 @@ class Remaker:
         index: Index,
         anchors: AnchorBook,
         cache: EntryCache,
-        said: Said,
-        config: MemoryConfig,
         again: Again,
     ) -> None:
-        self._store, self._index, self._anchors, self._cache = store, index, anchors, cache
-        self._said, self._config, self._again = said, config, again
-
-    def concerned(self, astray: Slots, pairs: Sequence[tuple[int, int]]) -> set[int]:
-        """Slots of entries to be made anew: those ``astray``, what is like them and near, what they are linked with.
-
-        ``pairs``: slots of what came near to each other; likewise those that are alike and weren't merged.
-        """
-        slots = {self._now(slot) for slot in astray.tolist()} - {-1}
-        slots |= {slot for pair in pairs for slot in self._still_two(*pair)}
-        never = self._said.spoken_of() | self._said.told_apart()
-        new = slots = slots - never
-        while new:
-            more = self._like(new) | {slot for s in new for slot in self._linked(s)}
-            new = more - slots - never
-            slots = slots | new
-        return slots
-
-    def _still_two(self, a: int, b: int) -> set[int]:
-        a, b = self._now(a), self._now(b)
-        return {a, b} if a != b and min(a, b) >= 0 and self._alike(a, b) else set()
-
-    def _alike(self, a: int, b: int) -> bool:
-        label = self._index.entries["label"]
-        return self._index.labels.alike(int(label[a]), int(label[b]), self._config.label_similarity)
-
-    def _like(self, slots: set[int]) -> set[int]:
-        """What is like one of them, and within reach of where that one is or was."""
-        from scipy.spatial import cKDTree
-
-        index = self._index
-        some = np.array(sorted(slots), np.int64)
-        around = index.around(some, tuple(np.unique(index.entries["agent"][some]).tolist()))
-        around = around[~np.isin(around, some)]
-        if not len(around):
-            return set()
-        (mine, here), (theirs, there) = index.ever(some), index.ever(around)
-        reach = self._config.epsilon_max_m
-        near = cKDTree(there).query_ball_tree(cKDTree(here), reach)
-        pairs = {(int(theirs[i]), int(mine[j])) for i, found in enumerate(near) for j in found}
-        return {a for a, b in pairs if self._alike(a, b)}
-
-    def _linked(self, slot: int) -> Iterator[int]:
-        index, entry = self._index, self._cache.get(slot).entry
-        for name in (entry.moved_from, *entry.maybe_same_as):
-            if name in index.slots:
-                yield index.slots[name]
-        if entry.entry_id in index.successors:
-            yield index.successors[entry.entry_id]
-
-    def _now(self, slot: int) -> int:
-        """The slot of the entry that one is a part of by now; -1: of none."""
-        return self._index.slots.get(self._index.ids[slot], -1)
+        self._store, self._index, self._anchors, self._cache, self._again = store, index, anchors, cache, again
 
     def work(self, group: Group) -> Group | None:
         """What is made of a group's sightings anew; None of none. Takes its time; nothing may be written meanwhile."""
@@ -197,7 +141,7 @@ class Remaker:
             min((e.first_seen for e in entries), default=0),
             max((_until(e) for e in entries), default=0) + _ABSENT_NS,
         )
-        rows = self._store.sightings(agent_id, span, sorted(root), _MOST_SIGHTINGS, absences=True)
+        rows = self._store.sightings(agent_id, span, sorted(root), MOST_SIGHTINGS, absences=True)
         count = Counter(root[row.slot] for row in rows if row.observation.visibility != Visibility.ABSENT)
         whole = {slot: stored for slot, stored in known.items() if count[slot] == stored.entry.count}
         rows = [self._placed(row, whole[root[row.slot]].entry) for row in rows if root[row.slot] in whole]
