@@ -115,7 +115,7 @@ class AnchorCorrectable(Correctable):
             slots = self._concerned.slots(moving.astray, moving.pairs)
             batches = list(self._concerned.batches(slots))
         for batch in batches:
-            with suppress(StoreError):
+            with suppress(StoreError, OSError):  # no room to work in, or to store it: all stays as it is
                 with self._lock:
                     group = self._remaker.read(agent, batch)
                 worked = self._remaker.work(group)

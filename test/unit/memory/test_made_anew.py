@@ -229,3 +229,22 @@ def test_queries_go_on_while_all_is_worked_in_again(open_memory: Any, make_robot
     monkeypatch.setattr(library._remaker, "work", watched)
     rounds.correct(library)
     assert len(asked) == 1 and len(library.entries()) == 1
+
+
+def test_without_room_to_work_in_the_correction_holds_all_the_same(
+    open_memory: Any, make_robot: Any, monkeypatch: Any
+) -> None:
+    items = [Item("cup", [(0.0, ring(0.4, 5.4))])]
+    library, rounds, truth = pair(open_memory, make_robot, items, DRIFT, TWO_ROUNDS)
+    rounds.drive(library)
+
+    def full(**_: Any) -> Any:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("r4_ros.memory.anew.tempfile.TemporaryDirectory", full)
+        assert rounds.correct(library).anchors
+    assert not library.corrections() and library._store.problems() == []
+    rounds.correct(library, turned(-0.5, 0.5, 0.0))
+    rounds.correct(library)
+    compare(library, truth)
