@@ -189,7 +189,9 @@ class Importer:
     def _line(self, line: str) -> None:
         try:
             values = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            if "\\ud" in line or "\\uD" in line:
+                json.dumps(values, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:  # also half a surrogate pair, which is no text
             raise InvalidArgument(f"no JSON ({error})") from error
         kind = values.get("type") if isinstance(values, dict) else None
         work = self._work.get(kind) if isinstance(kind, str) else None

@@ -91,3 +91,10 @@ def test_no_line_ends_an_import(open_memory: Callable[..., Library], bad: list[s
 
 def test_brackets_without_end_are_no_json(memory: Library) -> None:
     assert Importer(memory).read(["[" * 200_000]).refused == 1
+
+
+def test_half_a_surrogate_pair_is_no_text(memory: Library) -> None:
+    lines = [json.dumps({**line, key: "\ud800"}) for line in LINES for key in ("agent", "text", "name", "map_id")]
+    done = Importer(memory).read([*lines, json.dumps(LINES[1]), json.dumps({**LINES[1], "agent": "\U0001f916"})])
+    assert done.refused == len(lines) and done.frames == 2
+    assert memory.agents() == ["r1", "\U0001f916"], "a whole pair is text as any other"
