@@ -51,7 +51,7 @@ _AROUND = 500
 _COVERED = 0.8
 """Of a thing's box: so much of it must have been seen to be empty."""
 _NEAR_M = 0.15
-"""So far beside its place, or as far as it is large, a thing that stood there would have been seen."""
+"""So far beside its place, or by half of its size, a thing that stood there would have been seen."""
 _NOISE_M = 0.02
 _Key = tuple[int, int]
 
@@ -243,7 +243,7 @@ def says_gone(looked: Seen, again: bool, box: Box, label: str) -> bool:
     if _share_inside(box, looked) >= _COVERED:
         return True
     same = looked.observation.label.casefold() in ("", label.casefold())
-    return same and not again and math.dist(looked.centre, box.pose.position) < max(_NEAR_M, *box.extent)
+    return same and not again and math.dist(looked.centre, box.pose.position) < max(_NEAR_M, max(box.extent) / 2)
 
 
 def _share_inside(box: Box, seen: Seen) -> float:
