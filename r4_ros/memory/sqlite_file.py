@@ -30,6 +30,8 @@ PAUSE_S = 0.02
 _ANALYSED_ROWS = 1000
 CHECKPOINT_COMMITS = 200
 """After so many commits the log is folded into the file, by a thread of its own."""
+_PASSES = 20
+"""In which the log is folded, at most; one over a few commits takes some milliseconds."""
 _LOOK_COMMITS = 8
 """After so many the length of the log is looked at."""
 
@@ -254,7 +256,7 @@ class _Checkpoints:
             with suppress(sqlite3.Error):  # the log only grows; the next commit says what is wrong
                 if connection is None:
                     connection = sqlite3.connect(self._path, isolation_level=None, timeout=0.05)
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                _fold(connection)
                 if self._log_bytes() > WAL_LIMIT_BYTES:
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if connection is not None:
@@ -265,6 +267,20 @@ class _Checkpoints:
             return self._log.stat().st_size
         except FileNotFoundError:
             return 0
+
+
+def _fold(connection: sqlite3.Connection) -> None:
+    """Fold the log into the file, again while commits come in meanwhile.
+
+    When none did, the next commit begins the log anew: written over what lies there, a page takes half the time that it
+    takes to make the log longer.
+    """
+    folded = -1
+    for _ in range(_PASSES):
+        [(_, length, _)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        if length <= folded:
+            return
+        folded = length
 
 
 def open_sqlite(

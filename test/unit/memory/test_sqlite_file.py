@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -149,6 +150,41 @@ def test_the_log_is_folded_into_the_file_while_writing_goes_on(tmp_path: Path, m
             time.sleep(0.002)
         assert folded > 10 and log.stat().st_size <= 200_000
         assert opened.execute("SELECT count(*) FROM t") == [(written,)]
+
+
+@pytest.mark.parametrize(("lengths", "passes"), [((9, 9), 2), ((9, 12, 15, 15), 4), ((9, 12, 3), 3), (range(99), 20)])
+def test_the_log_is_folded_until_nothing_came_in_meanwhile(lengths: Iterable[int], passes: int) -> None:
+    done = list[str]()
+    ahead = iter(lengths)
+
+    class Connection:
+        def execute(self, sql: str) -> Connection:
+            done.append(sql)
+            return self
+
+        def fetchall(self) -> list[tuple[int, int, int]]:
+            return [(0, length := next(ahead), length)]
+
+    sqlite_file._fold(Connection())  # type: ignore[arg-type]
+    assert done == ["PRAGMA wal_checkpoint(PASSIVE)"] * passes
+
+
+def test_a_log_that_was_folded_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    with closing(open_sqlite(path, 7, (("CREATE TABLE t(x BLOB)",),))) as opened:
+
+        def write() -> None:
+            for _ in range(10):
+                with opened.transaction():
+                    opened.execute("INSERT INTO t VALUES (?)", (bytes(20_000),))
+
+        write()
+        length = path.with_name("log.db-wal").stat().st_size
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            sqlite_file._fold(other)
+        write()
+        assert path.with_name("log.db-wal").stat().st_size == length
+        assert opened.execute("SELECT count(*) FROM t") == [(20,)] and opened.problems() == []
 
 
 def test_a_file_that_is_reached_by_a_link_is_the_same_file(tmp_path: Path) -> None:
