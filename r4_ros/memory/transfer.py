@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +32,7 @@ from r4_ros.memory.interchange import FORMAT, VERSION, Json
 from r4_ros.memory.library import Library
 from r4_ros.memory.store import KeptFrame, MemoryStore, StoredEpisode
 
+_ZERO_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 MOST_PROBLEMS = 1000
 """Of so many lines it is kept what is wrong with them; of all, how many were refused."""
 
@@ -191,6 +193,8 @@ class Importer:
             values = json.loads(line)
             if "\\ud" in line or "\\uD" in line:
                 json.dumps(values, ensure_ascii=False).encode()
+            if "\\u0000" in line and _ZERO_BYTE.search(line):
+                raise ValueError("a zero byte is no text")
         except (ValueError, RecursionError) as error:  # also half a surrogate pair, which is no text
             raise InvalidArgument(f"no JSON ({error})") from error
         kind = values.get("type") if isinstance(values, dict) else None

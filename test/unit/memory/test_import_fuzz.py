@@ -93,6 +93,12 @@ def test_brackets_without_end_are_no_json(memory: Library) -> None:
     assert Importer(memory).read(["[" * 200_000]).refused == 1
 
 
+def test_a_zero_byte_is_no_text(memory: Library) -> None:
+    lines = [json.dumps({**line, key: "a\0b"}) for line in LINES for key in ("agent", "text", "name", "map_id")]
+    done = Importer(memory).read([*lines, json.dumps({**LINES[1], "agent": "\\u0000"})])
+    assert done.refused == len(lines) and done.frames == 1 and memory.agents() == ["\\u0000"], "PostgreSQL has none"
+
+
 def test_half_a_surrogate_pair_is_no_text(memory: Library) -> None:
     lines = [json.dumps({**line, key: "\ud800"}) for line in LINES for key in ("agent", "text", "name", "map_id")]
     done = Importer(memory).read([*lines, json.dumps(LINES[1]), json.dumps({**LINES[1], "agent": "\U0001f916"})])
