@@ -272,14 +272,17 @@ class _Checkpoints:
 def _fold(connection: sqlite3.Connection) -> None:
     """Fold the log into the file, again while commits come in meanwhile.
 
-    When none did, the next commit begins the log anew: written over what lies there, a page takes half the time that it
-    takes to make the log longer.
+    Who begins to write when all of it is folded begins the log anew: written over what lies there, a page takes half
+    the time that it takes to make the log longer.
     """
-    folded = -1
+    folded, same = -1, 0
     for _ in range(_PASSES):
         [(_, length, _)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        if length <= folded:
+        same = same + 1 if length == folded else 0
+        if length < folded or same > 1:
             return
+        if same:
+            time.sleep(PAUSE_S)  # somebody may have begun before the last of it was folded
         folded = length
 
 
