@@ -92,10 +92,14 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A place that was found empty; ``again``: what was looked for was seen there later."""
+    """A place that was found empty; ``again``: what was looked for was seen there later.
+
+    ``elsewhere``: when the like was first seen at places out of reach of it.
+    """
 
     seen: Seen
     again: bool
+    elsewhere: tuple[int, ...]
 
 
 Opened = Callable[[MemoryStore, MemoryConfig, Coverage], "Library"]
@@ -121,21 +125,33 @@ class Again:
 
     def _looks(self, frames: Sequence[Sequence[KeptSighting]]) -> list[list[_Look]]:
         """What each frame looked for in vain, and where; told from behind, so that it is known what was seen later."""
-        later = dict[str, list[Vec3]]()
-        looks = []
+        later, first = dict[str, list[Vec3]](), self._first_seen(frames)
+        near, looks = reach(self._config, 0.0), []
         for rows in reversed(frames):
             sensor = self._anchors.in_map(rows[0].anchor_id, rows[0].sensor_in_anchor)
             found = []
             for row, seen in zip(rows, place([row.observation for row in rows], sensor)[0], strict=True):
                 label = row.observation.label.casefold()
                 if row.observation.visibility == Visibility.ABSENT:
-                    near = reach(self._config, 0.0)
                     again = any(math.dist(seen.centre, there) < near for there in later.get(label, ()))
-                    found.append(_Look(seen, again))
+                    new = (stamp for stamp, there in first.get(label, ()) if math.dist(seen.centre, there) > near)
+                    found.append(_Look(seen, again, tuple(new)))
                 elif not any(math.dist(seen.centre, there) < _NOISE_M for there in later.get(label, ())):
                     later.setdefault(label, []).append(seen.centre)
             looks.append(found)
         return looks[::-1]
+
+    def _first_seen(self, frames: Sequence[Sequence[KeptSighting]]) -> dict[str, list[tuple[int, Vec3]]]:
+        """By label the places out of reach of each other where it was seen, and when first."""
+        first, near = dict[str, list[tuple[int, Vec3]]](), reach(self._config, 0.0)
+        for rows in frames:
+            rows = [row for row in rows if row.observation.visibility != Visibility.ABSENT]
+            sensor = self._anchors.in_map(rows[0].anchor_id, rows[0].sensor_in_anchor) if rows else IDENTITY
+            for seen in place([row.observation for row in rows], sensor)[0]:
+                known = first.setdefault(seen.observation.label.casefold(), [])
+                if all(math.dist(seen.centre, there) >= near for _, there in known):
+                    known.append((rows[0].stamp_ns, seen.centre))
+        return first
 
     def _frame(
         self,
@@ -171,10 +187,14 @@ class Again:
     def _absences(self, known: Sequence[PlacedEntry], looks: Sequence[_Look]) -> Iterator[Observation]:
         """Of what is known there that it is not, where a frame found places empty, whatever it was looking for."""
         for entry in known:
-            if entry.state != EntryState.GONE and any(
-                says_gone(look.seen, look.again, entry.box, entry.label) for look in looks
-            ):
+            if entry.state != EntryState.GONE and any(self._says(look, entry) for look in looks):
                 yield replace(looks[0].seen.observation, entry_id=entry.entry_id, entry_revision=0)
+
+    def _says(self, look: _Look, entry: PlacedEntry) -> bool:
+        """Whether a look says that a thing is gone; farther beside its place, too, where the like came up elsewhere."""
+        moved = any(stamp > entry.last_seen for stamp in look.elsewhere)
+        near = reach(self._config, max(entry.box.extent)) if moved else 0.0
+        return says_gone(look.seen, look.again, entry.box, entry.label, near)
 
     def _taken(
         self, store: SqliteStore, library: Library, agent_id: str, frames: Sequence[Sequence[KeptSighting]]
@@ -238,12 +258,12 @@ class _Hung:
         return replace(made, from_anchor=anchor, from_place=compose(pose, Pose(stored.from_place)).position)
 
 
-def says_gone(looked: Seen, again: bool, box: Box, label: str) -> bool:
+def says_gone(looked: Seen, again: bool, box: Box, label: str, near: float = 0.0) -> bool:
     """Whether a place found empty is a thing's; or it was looked for right beside it, and not seen ``again``."""
     if _share_inside(box, looked) >= _COVERED:
         return True
     same = looked.observation.label.casefold() in ("", label.casefold())
-    return same and not again and math.dist(looked.centre, box.pose.position) < max(_NEAR_M, max(box.extent) / 2)
+    return same and not again and math.dist(looked.centre, box.pose.position) < max(near, _NEAR_M, max(box.extent) / 2)
 
 
 def _share_inside(box: Box, seen: Seen) -> float:
