@@ -173,13 +173,17 @@ class Zones:
         """
         other = copy.copy(self)
         other._sides, other._least_sides = self._sides.copy(), self._least_sides.copy()
-        touched = np.zeros(len(self._slot), np.bool_)
+        touched, flat = np.zeros(len(self._slot), np.bool_), other._sides.reshape(-1)
         for slots, low, high in portions:
-            zone, column = np.divmod(self._row_of["row"][slots] - 1, ZONE)
-            other._sides[zone, :, column] = _sides(low, high).T
+            rows = np.take(self._row_of["row"], slots) - 1
+            zone = rows >> _ZONE_BITS
+            first = rows + 5 * ZONE * zone  # six sides a zone: rows of the zones before are passed six times
+            for side, values in enumerate(_sides(low, high)):
+                flat[first + side * ZONE] = values
             touched[zone] = True
-        zones = np.flatnonzero(touched)
-        other._least_sides[:, zones] = other._sides[zones].min(axis=2).T - np.float32(_MARGIN_M)
+        for zones in _parts(np.flatnonzero(touched)):
+            least = np.take(other._sides, zones, axis=0).min(axis=2)
+            other._least_sides[:, zones] = least.T - np.float32(_MARGIN_M)
         return other
 
     def _free(self, rows: Slots) -> None:
@@ -325,9 +329,11 @@ def _first_zones(name: str, zones: int) -> Any:
 
 def _sides(low: FloatArray | Vec3, high: FloatArray | Vec3) -> Sides:
     """Sides [6, ...] of boxes in float32, rounded outward: by one or two units in the last place."""
-    sides = np.concatenate([np.asarray(low, np.float32).T, -np.asarray(high, np.float32).T])
-    outward: Sides = sides - (np.abs(sides) * _UNIT + _LEAST)
-    return outward
+    sides = np.concatenate([np.asarray(low).T, -np.asarray(high).T], dtype=np.float32)
+    outward = np.abs(sides)
+    outward *= _UNIT
+    outward += _LEAST
+    return np.subtract(sides, outward, out=outward)
 
 
 def _keys(sides: Sides, agent: Codes32, maps: Codes32) -> Cells:
