@@ -52,6 +52,7 @@ _DERIVED = (
 _AT_HAND_M = 0.05
 """What is said to be nearer to the camera than this wasn't placed at all."""
 _ABSENT_NS = 10 * NS_PER_S
+_IN_VIEW_NS = 2 * NS_PER_S
 
 
 @dataclass(slots=True)
@@ -89,6 +90,20 @@ class Group:
             for a, b in itertools.combinations(slots, 2):
                 if not agree(self.entries[a].entry.attributes, self.entries[b].entry.attributes):
                     found |= {a, b}
+        return found | self._torn(set(joined))
+
+    def _torn(self, heirs: set[int]) -> set[int]:
+        """Slots of entries of which something new would come of what was in view all the while: the path has a gap."""
+        made_of = {key: made.slot for made in self.made for key in made.keys}
+        last, found = dict[int, tuple[int, int]](), set[int]()
+        for row in self.rows:
+            if row.key not in made_of:
+                continue
+            slot, made = self.root[row.slot], made_of[row.key]
+            stamp, before = last.get(slot, (row.stamp_ns, made))
+            if made != before and not {made, before} <= heirs and row.stamp_ns - stamp <= _IN_VIEW_NS:
+                found.add(slot)
+            last[slot] = row.stamp_ns, made
         return found
 
     def without(self, slots: set[int]) -> Group:

@@ -343,7 +343,9 @@ def test_any_graph_of_a_drifting_loop_puts_all_where_it_truly_is(
         seconds = [stamps[i] / S - 10 for i in kept]
         gaps = [b - a for a, b in itertools.pairwise(seconds)]
         alone = max([seconds[0], ROUND_S - seconds[-1], *(gap / 2 for gap in gaps if gap > 10)])
-        assert error(memory, loop) < 0.035 + size(drift) * alone / 40
+        assert (
+            error(memory, loop) < 0.03 + 0.01 * size(drift) + size(drift) * alone / 40
+        )  # it drifts on within a stretch
         assert {e.label: e.box.pose.position for e in memory.retrieve(Query(limit=99)).entries} == places(memory)
         for point in memory.trail("r1"):
             assert abs(math.hypot(*point.pose.position[:2]) - 4.0) < 0.03 + size(drift) * alone / 40
