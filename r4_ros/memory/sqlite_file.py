@@ -17,23 +17,14 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from r4_ros.core.errors import InvalidArgument, SchemaError, StoreEmpty, StoreError, StoreInUse
+from r4_ros.memory.checkpoints import PAUSE_S, Checkpoints
 from r4_ros.memory.codec import text_key
 from r4_ros.memory.sql import Migration, Row
 from r4_ros.memory.sqlite_advice import store_error
 
-WAL_LIMIT_BYTES = 64 << 20
-"""A longer write-ahead log is cut to nothing."""
 BUSY_S = 1.0
 """How long a write waits for another process once the file is open; queries wait as long at most."""
-PAUSE_S = 0.02
-"""Between long transactions, for others that wait to write: SQLite has them try again every few milliseconds."""
 _ANALYSED_ROWS = 1000
-CHECKPOINT_COMMITS = 200
-"""After so many commits the log is folded into the file, by a thread of its own."""
-_PASSES = 20
-"""In which the log is folded, at most; one over a few commits takes some milliseconds."""
-_LOOK_COMMITS = 8
-"""After so many the length of the log is looked at."""
 
 _SAME: tuple[tuple[type, Any], ...] = ((bytes, bytes), (bool, int), (type(None), {None: None}.get))
 for _kind, _same in _SAME:
@@ -56,7 +47,7 @@ class SqliteFile:
         self._inodes: list[int] = []
         self._lock = threading.RLock()
         self._depth = 0
-        self._checkpoints = None if read_only else _Checkpoints(path)
+        self._checkpoints = None if read_only else Checkpoints(path, lambda: _for_checkpoints(path))
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """Run one statement and return all its rows. Raises StoreError."""
@@ -221,71 +212,6 @@ class SqliteFile:
                 self._lock_file = None
 
 
-class _Checkpoints:
-    """Folds the write-ahead log into the file while writing goes on, so that no commit waits for it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._log = path, path.with_name(path.name + "-wal")
-        self._commits = 0
-        self._due, self._stopped = threading.Event(), False
-        self._thread: threading.Thread | None = None
-
-    def committed(self) -> None:
-        """Count a commit, and wake the thread when it is time."""
-        self._commits += 1
-        looks = self._commits % _LOOK_COMMITS == 0
-        if self._commits < CHECKPOINT_COMMITS and not (looks and self._log_bytes() > WAL_LIMIT_BYTES):
-            return
-        self._commits = 0
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="sqlite-checkpoints", daemon=True)
-            self._thread.start()
-        self._due.set()
-
-    def stop(self) -> None:
-        """End the thread; a checkpoint that runs is finished first."""
-        self._stopped = True
-        self._due.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        connection: sqlite3.Connection | None = None
-        while self._due.wait() and not self._stopped:
-            self._due.clear()
-            with suppress(sqlite3.Error):  # the log only grows; the next commit says what is wrong
-                if connection is None:
-                    connection = sqlite3.connect(self._path, isolation_level=None, timeout=0.05)
-                _fold(connection)
-                if self._log_bytes() > WAL_LIMIT_BYTES:
-                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        if connection is not None:
-            connection.close()
-
-    def _log_bytes(self) -> int:
-        try:
-            return self._log.stat().st_size
-        except FileNotFoundError:
-            return 0
-
-
-def _fold(connection: sqlite3.Connection) -> None:
-    """Fold the log into the file, again while commits come in meanwhile.
-
-    Who begins to write when all of it is folded begins the log anew: written over what lies there, a page takes half
-    the time that it takes to make the log longer.
-    """
-    folded, same = -1, 0
-    for _ in range(_PASSES):
-        [(_, length, _)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        same = same + 1 if length == folded else 0
-        if length < folded or same > 1:
-            return
-        if same:
-            time.sleep(PAUSE_S)  # somebody may have begun before the last of it was folded
-        folded = length
-
-
 def open_sqlite(
     path: str | Path,
     application_id: int,
@@ -375,6 +301,13 @@ def _connect(path: Path, read_only: bool, busy_timeout_s: float) -> sqlite3.Conn
             error = failure
     assert error is not None
     raise store_error(path, error) from error
+
+
+def _for_checkpoints(path: Path) -> SqliteFile:
+    """Another connection to an open file, which doesn't wait for a lock."""
+    with translated(path):
+        connection = sqlite3.connect(path, timeout=0.05, isolation_level=None, check_same_thread=False)
+    return SqliteFile(path, connection, read_only=True, lock_file=None)
 
 
 def _migrate(opened: SqliteFile, application_id: int, migrations: Sequence[Migration], may_migrate: bool) -> None:

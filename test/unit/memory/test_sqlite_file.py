@@ -11,7 +11,7 @@ import pytest
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, SchemaError, StoreError, StoreInUse
 from r4_ros.core.model import Frame, Pose, View
-from r4_ros.memory import sqlite_file
+from r4_ros.memory import checkpoints, sqlite_file
 from r4_ros.memory.library import open_library
 from r4_ros.memory.sqlite_file import open_sqlite
 
@@ -135,8 +135,8 @@ def test_wrong_use_is_told(tmp_path: Path) -> None:
 
 
 def test_the_log_is_folded_into_the_file_while_writing_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_file, "CHECKPOINT_COMMITS", 5)
-    monkeypatch.setattr(sqlite_file, "WAL_LIMIT_BYTES", 200_000)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_COMMITS", 5)
+    monkeypatch.setattr(checkpoints, "WAL_LIMIT_BYTES", 200_000)
     path = tmp_path / "log.db"
     with closing(open_sqlite(path, 7, (("CREATE TABLE t(x BLOB)",),))) as opened:
         log = path.with_name("log.db-wal")
@@ -160,14 +160,13 @@ def test_the_log_is_folded_until_nothing_came_in_meanwhile(lengths: Iterable[int
     ahead = iter(lengths)
 
     class Connection:
-        def execute(self, sql: str) -> Connection:
+        def execute(self, sql: str) -> list[tuple[int, int, int]]:
             done.append(sql)
-            return self
-
-        def fetchall(self) -> list[tuple[int, int, int]]:
             return [(0, length := next(ahead), length)]
 
-    sqlite_file._fold(Connection())  # type: ignore[arg-type]
+        def close(self) -> None: ...
+
+    checkpoints.fold(Connection())
     assert done == ["PRAGMA wal_checkpoint(PASSIVE)"] * passes
 
 
@@ -182,8 +181,8 @@ def test_a_log_that_was_folded_begins_anew(tmp_path: Path) -> None:
 
         write()
         length = path.with_name("log.db-wal").stat().st_size
-        with closing(sqlite3.connect(path, isolation_level=None)) as other:
-            sqlite_file._fold(other)
+        with closing(sqlite_file._for_checkpoints(path)) as other:
+            checkpoints.fold(other)
         write()
         assert path.with_name("log.db-wal").stat().st_size == length
         assert opened.execute("SELECT count(*) FROM t") == [(20,)] and opened.problems() == []
