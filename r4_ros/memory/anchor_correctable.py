@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, StoreError
@@ -33,6 +36,8 @@ class AnchorCorrectable(Correctable):
     _concerned: Concerned
     _remaker: Remaker
     _rechecker: Rechecker
+    _astray: deque[tuple[str, list[int]]]
+    """Agents, and slots of entries of theirs that wait to be made anew."""
     _steadiness: Steadiness
     _anchors: AnchorBook
     _config: MemoryConfig
@@ -49,7 +54,8 @@ class AnchorCorrectable(Correctable):
 
         Each node counts for the session, and the map, in which the agent was at its stamp (``map_id``, ``session``: for
         that one only); nodes between which memory has no frames are left out. What hangs on the anchors moves along;
-        entries that thereby prove to be one are merged. Queries go on meanwhile. On return it survives kill -9.
+        entries that thereby prove to be one are merged. Queries go on meanwhile. On return it survives kill -9. Of what
+        was seen while the robot was astray a first portion is made anew; ``make_anew`` does the others.
 
         Raises InvalidArgument where no node lies on the agent's way, for equal stamps and impossible numbers,
         UnknownEntry for an unknown agent, StoreError where it can't be stored; then nothing has changed.
@@ -108,21 +114,39 @@ class AnchorCorrectable(Correctable):
             correction = self._part_again(correction)
         return self._made_anew(correction, moving)
 
+    def make_anew(self) -> Correction | None:
+        """Make anew the next portion of what was seen while a robot was astray; None where nothing waits for that.
+
+        Frames wait meanwhile, for seconds at most; queries go on.
+        """
+        with self._writing, no_collection():
+            if not self._astray:
+                return None
+            agent, slots = self._astray.popleft()
+            with self._lock:  # frames came since: what is like them and near may be more
+                now, maps = self._concerned.slots(np.array(slots, np.int64), ()), self._index.entries["map"]
+                slots = sorted(slot for slot in now if maps[slot] == maps[slots[0]])
+            return self._portion_made_anew(Correction(agent, self._revision, 0), slots)
+
     def _made_anew(self, correction: Correction, moving: Moving) -> Correction:
-        """After anchors were moved: make anew what was seen while the robot was astray. Queries go on meanwhile."""
+        """After anchors were moved: make anew what was seen while the robot was astray, a first portion of it."""
         agent = correction.agent_id
         with self._lock:
             slots = self._concerned.slots(moving.astray, moving.pairs)
-            batches = list(self._concerned.batches(slots))
-        for batch in batches:
-            with suppress(StoreError, OSError):  # no room to work in, or to store it: all stays as it is
-                with self._lock:
-                    group = self._remaker.read(agent, batch)
-                worked = self._remaker.work(group)
-                if worked is not None:
-                    correction = self._taken_over(correction, partial(self._remaker.change, worked))
+            first, *others = self._concerned.batches(slots) or [[]]
+        self._astray += ((agent, slots) for slots in others)
+        correction = self._portion_made_anew(correction, first) if first else correction
         with suppress(StoreError):
             return self._taken_over(correction, partial(self._rechecker.plan, agent)) if moving.anchors else correction
+        return correction
+
+    def _portion_made_anew(self, correction: Correction, slots: list[int]) -> Correction:
+        with suppress(StoreError, OSError):  # no room to work in, or to store it: all stays as it is
+            with self._lock:
+                group = self._remaker.read(correction.agent_id, slots)
+            worked = self._remaker.work(group)
+            if worked is not None:
+                return self._taken_over(correction, partial(self._remaker.change, worked))
         return correction
 
     def _taken_over(

@@ -15,8 +15,9 @@ from r4_ros.memory.index import Index, Slots
 from r4_ros.memory.said import Said
 from r4_ros.memory.working import EntryCache
 
-AT_ONCE, MOST_SIGHTINGS = 50_000, 200_000
-"""So many sightings are worked in together, and for one correction in all; what was seen last goes first."""
+AT_ONCE, MOST_TOGETHER, MOST_SIGHTINGS = 5_000, 15_000, 200_000
+"""So many sightings are worked in at once, while frames wait; so many, if they can't be parted; and for one correction
+in all, what was seen last first. A robot keeps 200 frames for a memory that takes its time."""
 
 
 class Concerned:
@@ -64,15 +65,18 @@ class Concerned:
         pairs = {(int(theirs[i]), int(mine[j])) for i, found in enumerate(near) for j in found}
         return {a for a, b in pairs if self._alike(a, b)}
 
-    def batches(self, slots: Collection[int]) -> Iterator[list[int]]:
+    def batches(self, slots: Collection[int]) -> list[list[int]]:
         """The slots, map by map, in portions that don't concern each other."""
+        return list(self._batches(slots))
+
+    def _batches(self, slots: Collection[int]) -> Iterator[list[int]]:
         columns, counts = self._index.entries, {slot: self._cache.get(slot).entry.count for slot in slots}
         batch, size, left = list[int](), 0, MOST_SIGHTINGS
         for some in sorted(
             self._groups(sorted(slots)), key=lambda g: (columns["map"][g[0]], -columns["last_seen"][g].max())
         ):
             count = sum(counts[slot] for slot in some)
-            if count > left:
+            if count > min(left, MOST_TOGETHER):
                 continue
             if batch and (size + count > AT_ONCE or columns["map"][some[0]] != columns["map"][batch[0]]):
                 yield batch

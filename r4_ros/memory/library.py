@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -125,6 +126,7 @@ class Library(AnchorCorrectable, Episodic, Attachable, Alignable, Syncable):
         )
         self._mover = AnchorMover(store, self._anchors, self._index, self._cache, merger)
         again = Again(self._anchors, self._coverage, config, self._another)
+        self._astray = deque()
         self._concerned = Concerned(self._index, self._cache, self._said, config)
         self._remaker = Remaker(store, self._index, self._anchors, self._cache, again)
         self._rechecker = Rechecker(store, self._index, self._anchors, self._cache, config)

@@ -203,6 +203,8 @@ class Importer:
             raise InvalidArgument(f"'type' must be one of {', '.join(self._work)}, not {kind!r:.60}")
         self._allow(values)
         work(values)
+        while self._library.make_anew() is not None:  # a node does so between frames
+            pass
 
     def _allow(self, values: Json) -> None:
         """Raise what speaks against a record; here nothing does."""

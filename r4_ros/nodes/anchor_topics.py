@@ -94,6 +94,12 @@ class AnchorTopics(Polling):
         if correction.anchors:
             self.tell_correction(correction)
 
+    def make_anew(self) -> None:
+        """Make anew a portion of what waits for that since a correction, and tell what it changed."""
+        correction = self.library.make_anew()
+        if correction is not None and (correction.changed or correction.removed):
+            self.tell_correction(correction)
+
     def _refuse_correction(self, topic: str, error: R4Error) -> None:
         self.counts.add("anchor_corrections_refused")
         self.correction_refused[topic] = str(error)

@@ -110,7 +110,8 @@ class MemoryNode(Aligning, Syncing, Importing):
         self.subscribe(msg.Episode, "memory/episodes", partial(self._on_episode, ""), qos.EVENTS)
         self.every(WAITING_PERIOD_S, self._offer_storing)
         self.every(ENTRIES_PERIOD_S, lambda: self._writer.offer(self._publish_entries_now_and_then))
-        self.every(HISTORY_PERIOD_S, lambda: self._writer.offer(self._keep_history))
+        for upkeep in (self._keep_history, self.make_anew):
+            self.every(HISTORY_PERIOD_S, partial(self._writer.offer, upkeep))
         self.every(1.0 / self.config.markers_rate_hz, self._offer_markers)
         self._writer.offer(self._publish_entries)
         self.begin_syncing()

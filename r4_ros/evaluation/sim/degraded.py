@@ -66,6 +66,8 @@ class Degraded:
         for agent, nodes in self._true.items():
             kept = [*_apart(nodes), nodes[-1]]
             library.correct_anchors(agent, [stamp for stamp, _ in kept], [pose for _, pose in kept])
+        while library.make_anew() is not None:
+            pass
 
 
 def _apart(nodes: Sequence[tuple[int, Pose]]) -> Iterator[tuple[int, Pose]]:

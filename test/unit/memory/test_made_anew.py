@@ -29,6 +29,7 @@ from r4_ros.core.model import (
     Query,
     Visibility,
 )
+from r4_ros.memory import concerned
 from r4_ros.memory.library import Library
 
 S = 1_000_000_000
@@ -152,6 +153,33 @@ def test_any_round_is_told_as_it_was(
         compare(library, truth)
         before = library.entries()
         assert rounds.correct(library).anchors == 0 and library.entries() == before
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("frames_between", [False, True])
+def test_in_portions_with_frames_between_it_comes_to_the_same(
+    make_memory: Any, make_robot: Any, monkeypatch: pytest.MonkeyPatch, seed: int, frames_between: bool
+) -> None:
+    monkeypatch.setattr(concerned, "AT_ONCE", 20)
+    seconds = 3 * ROUND_S
+    items = random_items(np.random.default_rng(seed), seconds)
+    rounds = Rounds(make_robot(), items, DRIFT, seconds)
+    with make_memory() as truth, make_memory() as library:
+        Rounds(make_robot(), items, IDENTITY, seconds).drive(truth)
+        rounds.drive(library)
+        rounds.correct(library)
+        assert library.make_anew() is not None, "not all in the first portion"
+        if frames_between:  # of nothing: what was there still is
+            for i in range(3):
+                stamp = 11 + seconds + i
+                pose = library.trail("r1")[-1].pose
+                rounds.robot.where = (*pose.position[:2], 0.0)
+                empty = rounds.robot.frame(stamp)
+                library.ingest(replace(empty, view=replace(empty.view, depth=np.zeros((0, 0), np.float32))))
+                library.make_anew()
+        while library.make_anew() is not None:
+            pass
+        compare(library, truth)
 
 
 def test_what_another_robot_found_gone_elsewhere_was_not_gone(open_memory: Any, make_robot: Any, thing: Any) -> None:
