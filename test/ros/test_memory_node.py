@@ -308,6 +308,23 @@ def test_what_a_correction_merged_is_removed_from_copies_too(
     assert [(e.entry_id, e.sightings) for e in merged.entries] == [(first.entry_id, 4)]
 
 
+def test_what_waits_to_be_made_anew_is_between_frames_and_told(
+    graph: Any, until: Any, memory: MemoryNode, sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deltas = graph.collect(msg.ObjectEntryArray, "memory/entries_delta", qos.EVENTS)
+    sender.send(frame(1), frame(2))
+    waiting = memory.library._astray  # type: ignore[attr-defined]
+    waiting += [("robot", [0]), ("robot", [0])]
+    until(lambda: not waiting)
+    sender.send(frame(3))
+    [entry] = memory.library.entries()
+    assert entry.count == 3, "nothing was astray: nothing changed"
+    done = [m.Correction("robot", memory.library.revision, 0, tuple(memory.library.placed()), ("gone",))]
+    monkeypatch.setattr(memory.library, "make_anew", lambda: done.pop() if done else None)
+    told = until(lambda: next((d for d in deltas if d.removed), None))
+    assert list(told.removed) == ["gone"] and [e.entry_id for e in told.entries] == [entry.entry_id]
+
+
 def test_a_path_is_taken_only_where_it_says_when_the_robot_was_where(graph: Any, until: Any, tmp_path: Path) -> None:
     node = graph.make(MemoryNode, db=str(tmp_path / "r4.db"), agents=["alice"], slam_path="slam/path", embedder="none")
     graph.active(node)
