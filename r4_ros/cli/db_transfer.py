@@ -139,7 +139,6 @@ def _handed_over(source: Path, db: Path, strict: bool) -> Imported:
     handover = Handover(db)
     with _reading(source) as lines:
         handover.give(lines, strict)
-    print(f"r4: another process has {db} open; a memory node works the stream in itself", file=sys.stderr)
     return handover.result(is_owned)
 
 

@@ -66,7 +66,8 @@ class Handover:
             now = time.monotonic()
             if now > began + taken_s and self._take_back():
                 raise StoreInUse(
-                    f"{self._database}: another process is writing to this database, and is no memory node"
+                    f"{self._database}: another process is writing to this database, and is no memory node that "
+                    "would take the stream; stop it first, or import into another file"
                 )
             if now > asked + taken_s:
                 asked = now
