@@ -193,10 +193,10 @@ class Importer:
             values = json.loads(line)
             if "\\ud" in line or "\\uD" in line:
                 json.dumps(values, ensure_ascii=False).encode()
-            if "\\u0000" in line and _ZERO_BYTE.search(line):
-                raise ValueError("a zero byte is no text")
         except (ValueError, RecursionError) as error:  # also half a surrogate pair, which is no text
             raise InvalidArgument(f"no JSON ({error})") from error
+        if "\\u0000" in line and _ZERO_BYTE.search(line):
+            raise InvalidArgument("a zero byte is no text")
         kind = values.get("type") if isinstance(values, dict) else None
         work = self._work.get(kind) if isinstance(kind, str) else None
         if work is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from r4_ros.core.config import MemoryConfig
 from r4_ros.core.errors import InvalidArgument, NotPermitted, StoreError
 from r4_ros.core.model import CorrectionKind, EntryCorrection, Episode, EpisodeSource, Interval, Query
 from r4_ros.evaluation.postgres_server import Server
-from r4_ros.memory import envelope, outbox
+from r4_ros.memory import envelope, outbox, transfer
 from r4_ros.memory.attachments import DATA_URL
 from r4_ros.memory.envelope import Head, Told
 from r4_ros.memory.library import open_library
@@ -108,14 +109,23 @@ def test_what_is_no_batch_is_refused_and_the_next_one_taken(fleet: Fleet, conten
     assert fleet.sql("SELECT sequence FROM synced") == [(2,)]
 
 
+@pytest.mark.parametrize(("reads", "problem"), [(True, "a zero byte is no text"), (False, "zero character")])
 def test_one_record_that_cant_be_stored_holds_nothing_else_up(
-    fleet: Fleet, synced: MakeRobot, robot: Any, thing: Any
+    fleet: Fleet,
+    synced: MakeRobot,
+    robot: Any,
+    thing: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    reads: bool,
+    problem: str,
 ) -> None:
+    if not reads:  # nobody notices before the database does
+        monkeypatch.setattr(transfer, "_ZERO_BYTE", re.compile("(?!)"))
     mine = synced()
     for stamp, label in ((1, "cup"), (2, "a\0b"), (3, "jug")):
         mine.library.ingest(robot.frame(stamp, thing(label, (2.0, stamp - 2, 1.0))))
     settle(fleet, mine)
-    assert mine.sync.state.refused == 1 and "zero character" in mine.sync.state.problem
+    assert mine.sync.state.refused == 1 and problem in mine.sync.state.problem
     assert [e.label for e in fleet.library.entries()] == ["cup", "jug"]
 
 
