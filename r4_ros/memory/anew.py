@@ -46,6 +46,8 @@ from r4_ros.memory.store import MemoryStore, StoredEvent
 if TYPE_CHECKING:
     from r4_ros.memory.library import Library
 
+AT_HAND_M = 0.05
+"""What is said to be nearer to the camera than this wasn't placed at all."""
 _NO_VIEW = View(0.0, 0.0, 0.0, 0.0, np.zeros((0, 0), np.float32))
 _AROUND = 500
 _COVERED = 0.8

@@ -26,8 +26,9 @@ from r4_ros.core.model import (
 from r4_ros.memory import happenings
 from r4_ros.memory.absences import FoundAbsent
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.anew import says_gone
+from r4_ros.memory.anew import AT_HAND_M, says_gone
 from r4_ros.memory.division_records import Division
+from r4_ros.memory.evidence import stay_at
 from r4_ros.memory.index import Index
 from r4_ros.memory.stays import place
 from r4_ros.memory.store import CorrectionChange, MemoryStore, StoredEntry
@@ -86,10 +87,9 @@ class Rechecker:
         slots: Sequence[int] = (record.slot, stored.slot)
         rows = self._store.sightings(record.observer, span, slots, _MOST_LOOKS, absences=True)
         rows = [row for row in rows if row.observation.visibility == Visibility.ABSENT]
-        if not rows or any(math.hypot(*row.observation.box.pose.position) < 0.05 for row in rows):
+        if not rows or any(math.hypot(*row.observation.box.pose.position) < AT_HAND_M for row in rows):
             return None
-        stay = next((s for s in reversed(entry.stays) if s.interval.start <= record.first_ns), entry.stays[0])
-        box, stamps = self._index.box(stay), list[int]()
+        box, stamps = self._index.box(stay_at(entry.stays, record.first_ns)), list[int]()
         for row in rows:
             sensor = self._anchors.in_common(row.anchor_id, row.sensor_in_anchor)
             [seen], _ = place([row.observation], sensor)

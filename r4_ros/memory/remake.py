@@ -33,10 +33,11 @@ from r4_ros.core.model import (
 )
 from r4_ros.memory import happenings
 from r4_ros.memory.anchoring import AnchorBook
-from r4_ros.memory.anew import Again, Made
+from r4_ros.memory.anew import AT_HAND_M, Again, Made
 from r4_ros.memory.attributes import agree
 from r4_ros.memory.concerned import MOST_SIGHTINGS
 from r4_ros.memory.division_records import Division, KeptSighting
+from r4_ros.memory.evidence import stay_at
 from r4_ros.memory.index import Index
 from r4_ros.memory.revise import split_id
 from r4_ros.memory.store import CorrectionChange, EntryChange, MemoryStore, StoredEntry, StoredEvent
@@ -49,8 +50,6 @@ _DERIVED = (
     EventKind.REAPPEARED,
     EventKind.ATTRIBUTE_CHANGED,
 )
-_AT_HAND_M = 0.05
-"""What is said to be nearer to the camera than this wasn't placed at all."""
 _ABSENT_NS = 10 * NS_PER_S
 _IN_VIEW_NS = 2 * NS_PER_S
 
@@ -171,10 +170,9 @@ class Remaker:
         o = row.observation
         if entry.motion == Motion.DYNAMIC and not o.track_id:
             return replace(row, observation=replace(o, track_id=f"of {entry.entry_id}"))
-        if o.visibility != Visibility.ABSENT or np.linalg.norm(o.box.pose.position) > _AT_HAND_M:
+        if o.visibility != Visibility.ABSENT or np.linalg.norm(o.box.pose.position) > AT_HAND_M:
             return row
-        stay = next((s for s in reversed(entry.stays) if s.interval.start <= row.stamp_ns), entry.stays[0])
-        box = self._anchors.box(stay, own=True)
+        box = self._anchors.box(stay_at(entry.stays, row.stamp_ns), own=True)
         sensor = self._anchors.in_map(row.anchor_id, row.sensor_in_anchor)
         return replace(row, observation=replace(o, box=Box(compose(inverse(sensor), box.pose), box.extent)))
 

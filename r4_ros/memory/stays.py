@@ -229,19 +229,17 @@ def merged(stays: Sequence[Stay], seen: Sequence[Seen], views: Views, context: F
     share = np.maximum(1 / (known + 1), _LEAST_GAIN)
     across = share * _across(views.centre, context.sensor)
     like = same_size(size, views.extent) & (whole & (known > 0))
+    pulled = (gain @ (views.centre - centre)[..., None])[..., 0]
     if places:
         part = _parts(stays, seen, spread, gain[some])
         both = old[some], views.covariance[some]
-        pulled = (gain @ (views.centre - centre)[..., None])[..., 0]
         pulled[some] = places.see(context.anchor, views.centre[some], like[some], both, part)
-    else:
-        pulled = (gain @ (views.centre - centre)[..., None])[..., 0]
     more = views.extent - size
     middle = centre + pulled * like
     size = size + more * np.where(more < 0, across, share) * like
     if not like.all():
-        shares = np.where(whole & ~like, across, 0.0), np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0))
-        middle, size = _fitted(middle, size, views, *shares)
+        growing = np.where(like, 0.0, np.where(known > 0, _GROWTH, 1.0))
+        middle, size = _fitted(middle, size, views, np.where(whole & ~like, across, 0.0), growing)
     covariance = np.where(whole[..., None], possible((_EYE - gain) @ old), old)
     if places:
         places.move(middle[some])
